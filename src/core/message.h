@@ -1,0 +1,151 @@
+// What runner and worker say to each other: plain structs and their one-line JSON.
+//
+// Runner -> worker: Setup once, then Job after Job. Worker -> runner: Hello, then for each Job any
+// number of Events and one Reply. Every message carries the token of its Setup or Job; anything else
+// on the channel is a disturbed channel. Non-finite numbers travel as strings ("nan", "inf", "-inf").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/error.h"
+#include "core/spec.h"
+#include "core/stats.h"
+
+namespace kbench {
+
+enum class DeviceKind { host, cuda };
+std::string_view to_string(DeviceKind kind);
+
+/// `--device`: auto takes the kernel's own device if one is named, else CUDA device 0, else host.
+struct DeviceRequest {
+  enum class Kind { automatic, host, cuda } kind = Kind::automatic;
+  int index = 0;  ///< cuda:N
+};
+/// Parses `auto`, `host`, `cuda`, `cuda:N`. Throws Error(usage).
+DeviceRequest parse_device(std::string_view text);
+
+/// A device as results name it. Empty strings and zeros where a field has no meaning.
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::host;
+  int index = 0;
+  std::string name;         ///< `NVIDIA H200`, or the CPU's model name
+  std::string uuid;
+  std::string capability;   ///< `9.0`
+  std::string driver;       ///< `580.159.04` where NVML or /proc tells, else the CUDA driver version
+  std::string runtime;      ///< CUDA runtime `13.0`, or the BLAS library's version line
+  std::vector<std::pair<std::string, std::string>> libraries;  ///< cublas, cusolver, ... versions
+  std::int64_t memory_bytes = 0;
+  std::int64_t free_bytes = 0;
+  std::int64_t cache_bytes = 0;  ///< L2, or the last-level cache
+  std::int64_t flush_bytes = 0;  ///< size of the flush buffer
+  int multiprocessors = 0;       ///< SMs, or hardware threads
+  std::string clock;             ///< what samples are taken with: `cuda_event`, `steady_clock`
+};
+
+/// A plug-in as results name it, from its descriptor.
+struct KernelInfo {
+  std::string name, problem, description, path;
+  DeviceKind device = DeviceKind::host;
+  bool synchronises_host = false;
+};
+
+struct Setup {
+  std::string token;
+  DeviceRequest device;
+  std::string kernel_path;     ///< loaded and described before the device is opened; may be empty
+  bool list_devices = false;   ///< Hello.devices is filled with every device of this machine
+};
+
+struct Hello {
+  std::string token;
+  std::optional<DeviceInfo> device;  ///< absent on failure
+  std::vector<DeviceInfo> devices;
+  std::optional<KernelInfo> kernel;
+  std::string note;                  ///< `no CUDA device: host backend, CPU timings`
+  std::string error;                 ///< with `code` when set-up failed
+  ExitCode code = ExitCode::ok;
+};
+
+enum class JobKind {
+  check,    ///< test mode: one call on a copy of one input, check
+  measure,  ///< benchmark and leaderboard: warm-up, checked pass, timed repeats
+  profile,  ///< one call inside the range, check after
+  generate  ///< build the inputs, write them as .npy, hash them
+};
+
+struct Job {
+  std::string token;
+  JobKind kind = JobKind::check;
+  Case spec;
+  std::string kernel_path;           ///< empty for generate
+  std::vector<std::int64_t> seeds;   ///< one input each, in order
+  std::optional<StopLimits> warm_up; ///< repeats before the measured ones, results ignored
+  StopLimits limits;
+  std::int64_t exact_repeats = 0;    ///< --repeats N: exactly N timed repeats; 0: the stop rule
+  bool range = true;                 ///< cudaProfilerStart/Stop and NVTX around the timed calls
+  double call_timeout_s = 0;         ///< per custom_kernel call; 0: 60 s on CUDA, 600 s on the host
+  std::string save_failing;          ///< folder, or empty
+  std::string save_stem;             ///< file name stem for saved and generated arrays
+  std::string out;                   ///< generate: folder
+};
+
+/// Progress. `limit_s` > 0: the worker must speak again within so many seconds or it hangs.
+/// While `limit_s` is 0 kbench's own code runs and nothing is enforced but the run's time limit.
+struct Event {
+  std::string token;
+  std::string phase;            ///< inputs, create, warm-up, checked pass, repeat, check, ...
+  std::int64_t repeat = 0;      ///< 1-based inside its phase
+  double limit_s = 0;
+  std::string what;             ///< what hangs when the limit passes: `custom_kernel`, `create`, ...
+  double mean_ns = 0, err_ns = 0;  ///< running figures after a timed repeat
+};
+
+struct Figure {
+  std::string name;  ///< `scaled_factor_residual`
+  double value = 0;
+};
+
+struct InputRecord {
+  std::int64_t seed = 0;
+  std::string sha256;  ///< generate only
+  std::string path;    ///< generate only
+  double ms = 0;       ///< generation on the device, synchronised
+};
+
+struct Reply {
+  std::string token;
+  bool passed = false;
+  std::string message;  ///< pass message of the checker
+  std::string error;    ///< failure in words, when not passed
+  bool worker_unusable = false;     ///< sticky device error: replace the worker
+  std::vector<Figure> residuals;    ///< worst over all checks of the case, in gate order
+  double worst_of_gate = 0;         ///< worst residual as a fraction of its gate
+  std::string worst_gate;
+  std::vector<double> samples_ns;   ///< per custom_kernel call, one a timed repeat
+  std::int64_t calls_per_repeat = 0;
+  StopReason stop = StopReason::none;
+  std::int64_t warm_up_repeats = 0;
+  std::vector<InputRecord> inputs;
+  double first_call_ms = 0;         ///< the first custom_kernel call, wall
+  double create_ms = 0;             ///< create, workspace_bytes and prepare
+  double check_ms = 0;              ///< first check with diagnostics, per input, wall
+  double recheck_ms = 0;            ///< median of the gate-only rechecks, per input, wall
+  std::int64_t workspace_bytes = 0;
+  std::int64_t device_peak_bytes = 0; ///< kbench's own buffers for this case
+  std::optional<KernelInfo> kernel;
+  std::string kernel_report;        ///< the plug-in's own line, such as `fallbacks=0`
+};
+
+using Message = std::variant<Setup, Hello, Job, Event, Reply>;
+
+/// One-line JSON and back. `from_json` throws std::runtime_error on anything it does not know.
+std::string to_json(const Message& message);
+Message from_json(std::string_view text);
+
+}  // namespace kbench
