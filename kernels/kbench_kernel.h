@@ -48,7 +48,7 @@ typedef struct kbench_call {
   void* stream;    /* cudaStream_t; null on the host */
   void* workspace; /* 256-byte aligned, shared by all calls, overwritten before each repeat */
   uint64_t workspace_bytes;
-  char* error;     /* where to leave a message on failure, NUL-terminated */
+  char* error; /* where to leave a message on failure, NUL-terminated */
   uint32_t error_size;
 } kbench_call;
 
@@ -58,10 +58,10 @@ typedef struct kbench_kernel {
   uint32_t abi_version; /* KBENCH_ABI_VERSION */
   const char* name;
   const char* problem;
-  const char* description;   /* one line, may be null */
-  int32_t device;            /* kbench_device */
-  int32_t output_layout;     /* kbench_layout of matrix outputs */
-  uint32_t flags;            /* kbench_flags */
+  const char* description; /* one line, may be null */
+  int32_t device;          /* kbench_device */
+  int32_t output_layout;   /* kbench_layout of matrix outputs */
+  uint32_t flags;          /* kbench_flags */
 
   /* Optional, untimed: sees shapes and never data (every `data` is null, stream is valid). */
   int (*create)(const kbench_call* shapes, void** state);
@@ -90,6 +90,82 @@ extern KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor;
 
 #ifdef __cplusplus
 }
+#endif
+
+/* The simple form: a file that only defines a function
+ *
+ *   int custom_kernel(const float* a, float* matrix, float* vector, int64_t batch, int64_t n,
+ *                     void* stream)                                  (or void; cudaStream_t stream)
+ *
+ * and has, BELOW it, one line that makes the descriptor:
+ *
+ *   KBENCH_SIMPLE_KERNEL(qr_v2, KBENCH_CUDA, KBENCH_COLUMN_MAJOR)
+ *
+ * `matrix` and `vector` are H and tau of qr_v2, Q and L of eigh_py. An int other than 0 fails the
+ * call; void never does. In C this needs C11. The function may have C or C++ linkage and may be
+ * static. The kernel is called KBENCH_KERNEL_NAME, which kbench defines from the file's name. */
+#ifndef KBENCH_KERNEL_NAME
+#define KBENCH_KERNEL_NAME "custom"
+#endif
+
+#define KBENCH_SIMPLE_KERNEL(problem, device, output_layout) \
+  KBENCH_SIMPLE_KERNEL_WITH(problem, device, output_layout, 0u)
+
+/* The same with kbench_flags, such as KBENCH_SYNCHRONISES_HOST. */
+#define KBENCH_SIMPLE_KERNEL_WITH(problem, device, output_layout, flags)         \
+  static int kbench_simple_call(void* state, const kbench_call* call) {          \
+    (void)state;                                                                 \
+    return KBENCH_SIMPLE_RESULT(call);                                           \
+  }                                                                              \
+  KBENCH_EXTERN_C KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = { \
+      KBENCH_ABI_VERSION,                                                        \
+      KBENCH_KERNEL_NAME,                                                        \
+      #problem,                                                                  \
+      "simple form",                                                             \
+      (device),                                                                  \
+      (output_layout),                                                           \
+      (flags),                                                                   \
+      0,                                                                         \
+      0,                                                                         \
+      0,                                                                         \
+      kbench_simple_call,                                                        \
+      0,                                                                         \
+      0};
+
+#ifdef __cplusplus
+#define KBENCH_EXTERN_C extern "C"
+#define KBENCH_SIMPLE_RESULT(call) kbench_simple_result(custom_kernel, call)
+
+template <class Stream>
+inline int kbench_simple_result(int (*kernel)(const float*, float*, float*, int64_t, int64_t,
+                                              Stream*),
+                                const kbench_call* call) {
+  return kernel(static_cast<const float*>(call->inputs[0].data),
+                static_cast<float*>(call->outputs[0].data),
+                static_cast<float*>(call->outputs[1].data), call->inputs[0].size[0],
+                call->inputs[0].size[1], static_cast<Stream*>(call->stream));
+}
+
+template <class Stream>
+inline int kbench_simple_result(void (*kernel)(const float*, float*, float*, int64_t, int64_t,
+                                               Stream*),
+                                const kbench_call* call) {
+  kernel(static_cast<const float*>(call->inputs[0].data),
+         static_cast<float*>(call->outputs[0].data), static_cast<float*>(call->outputs[1].data),
+         call->inputs[0].size[0], call->inputs[0].size[1], static_cast<Stream*>(call->stream));
+  return 0;
+}
+#else
+#define KBENCH_EXTERN_C
+#define KBENCH_SIMPLE_ARGUMENTS(call)                                                     \
+  ((const float*)(call)->inputs[0].data, (float*)(call)->outputs[0].data,                 \
+   (float*)(call)->outputs[1].data, (call)->inputs[0].size[0], (call)->inputs[0].size[1], \
+   (call)->stream)
+#define KBENCH_SIMPLE_RESULT(call)                                                        \
+  _Generic(&custom_kernel, int (*)(const float*, float*, float*, int64_t, int64_t, void*) \
+           : custom_kernel KBENCH_SIMPLE_ARGUMENTS(call),                                 \
+             void (*)(const float*, float*, float*, int64_t, int64_t, void*)              \
+           : (custom_kernel KBENCH_SIMPLE_ARGUMENTS(call), 0))
 #endif
 
 #endif /* KBENCH_KERNEL_H */

@@ -1,3 +1,4 @@
+// Where a broken invariant ends the process. Must not allocate or throw: the state is not trusted.
 #include "core/error.h"
 
 #include <cstdio>

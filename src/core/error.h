@@ -1,7 +1,7 @@
 // Exit codes and the one exception type of kbench.
 //
-// A wrong answer of a kernel is a value (problems/problem.h, Verdict). A failure to do the job is an
-// `Error`. Messages read `<what> (<why or where>); <what to do>`, values in backquotes.
+// A wrong answer of a kernel is a value (problems/problem.h, Verdict). A failure to do the job is
+// an `Error`. Messages read `<what> (<why or where>); <what to do>`, values in backquotes.
 #pragma once
 
 #include <stdexcept>
@@ -11,12 +11,12 @@ namespace kbench {
 
 /// Process exit status, as the evaluator contract fixes it. 114 belongs to the calling runner.
 enum class ExitCode : int {
-  ok = 0,            ///< ran, every case passed
-  usage = 2,         ///< wrong command line
-  device = 110,      ///< no usable device, or the device failed before any case
-  popcorn_fd = 111,  ///< POPCORN_FD is set and unusable
-  case_failed = 112, ///< ran, at least one case failed
-  case_file = 113,   ///< the case file is missing, unreadable or wrong
+  ok = 0,             ///< ran, every case passed
+  usage = 2,          ///< wrong command line
+  device = 110,       ///< no usable device, or the device failed before any case
+  popcorn_fd = 111,   ///< POPCORN_FD is set and unusable
+  case_failed = 112,  ///< ran, at least one case failed
+  case_file = 113,    ///< the case file is missing, unreadable or wrong
 };
 
 /// A failure to do the job. Caught in `main` and in the worker's `serve`, nowhere else.

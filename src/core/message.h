@@ -1,8 +1,9 @@
 // What runner and worker say to each other: plain structs and their one-line JSON.
 //
 // Runner -> worker: Setup once, then Job after Job. Worker -> runner: Hello, then for each Job any
-// number of Events and one Reply. Every message carries the token of its Setup or Job; anything else
-// on the channel is a disturbed channel. Non-finite numbers travel as strings ("nan", "inf", "-inf").
+// number of Events and one Reply. Every message carries the token of its Setup or Job; anything
+// else on the channel is a disturbed channel. Non-finite numbers travel as strings ("nan", "inf",
+// "-inf").
 #pragma once
 
 #include <cstdint>
@@ -34,11 +35,11 @@ DeviceRequest parse_device(std::string_view text);
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::host;
   int index = 0;
-  std::string name;         ///< `NVIDIA H200`, or the CPU's model name
+  std::string name;  ///< `NVIDIA H200`, or the CPU's model name
   std::string uuid;
-  std::string capability;   ///< `9.0`
-  std::string driver;       ///< `580.159.04` where NVML or /proc tells, else the CUDA driver version
-  std::string runtime;      ///< CUDA runtime `13.0`, or the BLAS library's version line
+  std::string capability;  ///< `9.0`
+  std::string driver;      ///< `580.159.04` where NVML or /proc tells, else the CUDA driver version
+  std::string runtime;     ///< CUDA runtime `13.0`, or the BLAS library's version line
   std::vector<std::pair<std::string, std::string>> libraries;  ///< cublas, cusolver, ... versions
   std::int64_t memory_bytes = 0;
   std::int64_t free_bytes = 0;
@@ -58,8 +59,8 @@ struct KernelInfo {
 struct Setup {
   std::string token;
   DeviceRequest device;
-  std::string kernel_path;     ///< loaded and described before the device is opened; may be empty
-  bool list_devices = false;   ///< Hello.devices is filled with every device of this machine
+  std::string kernel_path;    ///< loaded and described before the device is opened; may be empty
+  bool list_devices = false;  ///< Hello.devices is filled with every device of this machine
 };
 
 struct Hello {
@@ -67,8 +68,8 @@ struct Hello {
   std::optional<DeviceInfo> device;  ///< absent on failure
   std::vector<DeviceInfo> devices;
   std::optional<KernelInfo> kernel;
-  std::string note;                  ///< `no CUDA device: host backend, CPU timings`
-  std::string error;                 ///< with `code` when set-up failed
+  std::string note;   ///< `no CUDA device: host backend, CPU timings`
+  std::string error;  ///< with `code` when set-up failed
   ExitCode code = ExitCode::ok;
 };
 
@@ -83,26 +84,26 @@ struct Job {
   std::string token;
   JobKind kind = JobKind::check;
   Case spec;
-  std::string kernel_path;           ///< empty for generate
-  std::vector<std::int64_t> seeds;   ///< one input each, in order
-  std::optional<StopLimits> warm_up; ///< repeats before the measured ones, results ignored
+  std::string kernel_path;            ///< empty for generate
+  std::vector<std::int64_t> seeds;    ///< one input each, in order
+  std::optional<StopLimits> warm_up;  ///< repeats before the measured ones, results ignored
   StopLimits limits;
-  std::int64_t exact_repeats = 0;    ///< --repeats N: exactly N timed repeats; 0: the stop rule
-  bool range = true;                 ///< cudaProfilerStart/Stop and NVTX around the timed calls
-  double call_timeout_s = 0;         ///< per custom_kernel call; 0: 60 s on CUDA, 600 s on the host
-  std::string save_failing;          ///< folder, or empty
-  std::string save_stem;             ///< file name stem for saved and generated arrays
-  std::string out;                   ///< generate: folder
+  std::int64_t exact_repeats = 0;  ///< --repeats N: exactly N timed repeats; 0: the stop rule
+  bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
+  double call_timeout_s = 0;       ///< per custom_kernel call; 0: 60 s on CUDA, 600 s on the host
+  std::string save_failing;        ///< folder, or empty
+  std::string save_stem;           ///< file name stem for saved and generated arrays
+  std::string out;                 ///< generate: folder
 };
 
 /// Progress. `limit_s` > 0: the worker must speak again within so many seconds or it hangs.
 /// While `limit_s` is 0 kbench's own code runs and nothing is enforced but the run's time limit.
 struct Event {
   std::string token;
-  std::string phase;            ///< inputs, create, warm-up, checked pass, repeat, check, ...
-  std::int64_t repeat = 0;      ///< 1-based inside its phase
+  std::string phase;        ///< inputs, create, warm-up, checked pass, repeat, check, ...
+  std::int64_t repeat = 0;  ///< 1-based inside its phase
   double limit_s = 0;
-  std::string what;             ///< what hangs when the limit passes: `custom_kernel`, `create`, ...
+  std::string what;  ///< what hangs when the limit passes: `custom_kernel`, `create`, ...
   double mean_ns = 0, err_ns = 0;  ///< running figures after a timed repeat
 };
 
@@ -121,25 +122,25 @@ struct InputRecord {
 struct Reply {
   std::string token;
   bool passed = false;
-  std::string message;  ///< pass message of the checker
-  std::string error;    ///< failure in words, when not passed
-  bool worker_unusable = false;     ///< sticky device error: replace the worker
-  std::vector<Figure> residuals;    ///< worst over all checks of the case, in gate order
-  double worst_of_gate = 0;         ///< worst residual as a fraction of its gate
+  std::string message;            ///< pass message of the checker
+  std::string error;              ///< failure in words, when not passed
+  bool worker_unusable = false;   ///< sticky device error: replace the worker
+  std::vector<Figure> residuals;  ///< worst over all checks of the case, in gate order
+  double worst_of_gate = 0;       ///< worst residual as a fraction of its gate
   std::string worst_gate;
-  std::vector<double> samples_ns;   ///< per custom_kernel call, one a timed repeat
+  std::vector<double> samples_ns;  ///< per custom_kernel call, one a timed repeat
   std::int64_t calls_per_repeat = 0;
   StopReason stop = StopReason::none;
   std::int64_t warm_up_repeats = 0;
   std::vector<InputRecord> inputs;
-  double first_call_ms = 0;         ///< the first custom_kernel call, wall
-  double create_ms = 0;             ///< create, workspace_bytes and prepare
-  double check_ms = 0;              ///< first check with diagnostics, per input, wall
-  double recheck_ms = 0;            ///< median of the gate-only rechecks, per input, wall
+  double first_call_ms = 0;  ///< the first custom_kernel call, wall
+  double create_ms = 0;      ///< create, workspace_bytes and prepare
+  double check_ms = 0;       ///< first check with diagnostics, per input, wall
+  double recheck_ms = 0;     ///< median of the gate-only rechecks, per input, wall
   std::int64_t workspace_bytes = 0;
-  std::int64_t device_peak_bytes = 0; ///< kbench's own buffers for this case
+  std::int64_t device_peak_bytes = 0;  ///< kbench's own buffers for this case
   std::optional<KernelInfo> kernel;
-  std::string kernel_report;        ///< the plug-in's own line, such as `fallbacks=0`
+  std::string kernel_report;  ///< the plug-in's own line, such as `fallbacks=0`
 };
 
 using Message = std::variant<Setup, Hello, Job, Event, Reply>;

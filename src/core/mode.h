@@ -15,9 +15,9 @@ enum class WarmUp { none, first_case, every_case };
 struct Mode {
   ModeId id;
   std::string_view name;
-  bool uses_tests;          ///< rows of `tests:` of a task file, else of `benchmarks:`
-  bool only_first_case;     ///< profile
-  bool measures;            ///< repeats are timed; otherwise one call on one input
+  bool uses_tests;       ///< rows of `tests:` of a task file, else of `benchmarks:`
+  bool only_first_case;  ///< profile
+  bool measures;         ///< repeats are timed; otherwise one call on one input
   WarmUp warm_up;
   StopLimits warm_up_limits;
   StopLimits limits;

@@ -75,4 +75,32 @@ KBENCH_HOST_DEVICE inline Place place(std::int64_t i, std::int64_t thread_count,
                static_cast<std::uint64_t>(i % thread_count)};
 }
 
+/// Largest float32 and int64 tensors that one fill covers: torch judges its 32-bit indexing on
+/// bytes.
+constexpr std::int64_t k_float_fill = std::int64_t{1} << 29;
+constexpr std::int64_t k_int64_fill = std::int64_t{1} << 28;
+
+/// Visits the fills that one draw of `count` elements consists of, left to right, as
+/// fill(offset, first, length), and returns the generator's next offset. Up to `limit` elements are
+/// one fill; beyond, one increment is reserved for the whole and left unused, and the tensor is
+/// halved until each piece fits and takes its own increment.
+template <class Fill>
+KBENCH_HOST_DEVICE std::uint64_t visit_pieces(std::uint64_t offset, std::int64_t first,
+                                              std::int64_t count, std::int64_t limit, int per_call,
+                                              const Fill& fill) {
+  if (count <= limit) {
+    fill(offset, first, count);
+    return offset + increment(count, per_call);
+  }
+  const std::int64_t half = count / 2;
+  offset = visit_pieces(offset, first, half, limit, per_call, fill);
+  return visit_pieces(offset, first + half, count - half, limit, per_call, fill);
+}
+template <class Fill>
+KBENCH_HOST_DEVICE std::uint64_t visit_fills(std::uint64_t offset, std::int64_t count,
+                                             std::int64_t limit, int per_call, const Fill& fill) {
+  if (count > limit) offset += increment(count, per_call);
+  return visit_pieces(offset, 0, count, limit, per_call, fill);
+}
+
 }  // namespace kbench::philox

@@ -4,6 +4,7 @@
 // problem, device or file system.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,8 +18,12 @@ using SpecValue = std::variant<std::int64_t, bool, std::string, std::vector<std:
 struct SpecEntry {
   std::string key;
   SpecValue value;
-  int key_column = 0;    ///< 1-based, in bytes
-  int value_column = 0;  ///< 1-based, in bytes
+  int key_column = 0;            ///< 1-based, in bytes, in `line` of the file
+  int value_column = 0;          ///< 1-based, in bytes, in `value_line` of the file
+  int line = 0;                  ///< 1-based; a row of a task file may spread over several lines
+  int value_line = 0;            ///< 1-based
+  std::size_t key_offset = 0;    ///< of the key in SpecLine::raw, for the caret
+  std::size_t value_offset = 0;  ///< of the value in SpecLine::raw
 };
 
 /// One parsed line. `raw` is echoed verbatim as `.spec`.
@@ -42,10 +47,10 @@ std::vector<SpecLine> parse_spec_text(std::string_view text, std::string_view fi
 
 /// What a problem tells the rest of the house about itself. Plain data, filled in by src/problems.
 struct ProblemInfo {
-  std::string_view name;                      ///< `qr_v2`
-  std::string_view summary;                   ///< one line for `kbench list`
-  std::vector<std::string_view> cases;        ///< lower case; the first is the default
-  std::vector<std::string_view> output_names; ///< `H`, `tau`: names of saved .npy files
+  std::string_view name;                       ///< `qr_v2`
+  std::string_view summary;                    ///< one line for `kbench list`
+  std::vector<std::string_view> cases;         ///< lower case; the first is the default
+  std::vector<std::string_view> output_names;  ///< `H`, `tau`: names of saved .npy files
   double (*nominal_flops)(std::int64_t batch, std::int64_t n);
   double (*nominal_bytes)(std::int64_t batch, std::int64_t n);
 };
@@ -57,9 +62,9 @@ struct Case {
   std::int64_t batch = 0;
   std::int64_t n = 0;
   std::int64_t cond = 0;
-  std::int64_t seed = 0;  ///< already combined with POPCORN_SEED when that is set
-  std::string kind;       ///< case name in lower case, `dense` when the line names none
-  std::string input_path; ///< --input A.npy: matrices are read instead of generated; else empty
+  std::int64_t seed = 0;   ///< already combined with POPCORN_SEED when that is set
+  std::string kind;        ///< case name in lower case, `dense` when the line names none
+  std::string input_path;  ///< --input A.npy: matrices are read instead of generated; else empty
 };
 
 /// True when every `case` value of `lines` (default: dense) is a case name of `problem`.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -57,6 +58,9 @@ class Device {
   virtual void fill(void* data, std::uint8_t byte, std::int64_t bytes) = 0;
   /// True when all `bytes` bytes equal `byte`. Waits.
   virtual bool holds_only(const void* data, std::uint8_t byte, std::int64_t bytes) = 0;
+
+  /// True when both stretches hold the same bytes. Waits.
+  virtual bool equal(const void* a, const void* b, std::int64_t bytes) = 0;
 
   /// Waits for the stream. Throws DeviceError for any error since the last call.
   virtual void synchronize() = 0;

@@ -1,5 +1,5 @@
-// A problem: how its inputs are generated from a seed and how outputs are judged. Written once against
-// Ops, for every device.
+// A problem: how its inputs are generated from a seed and how outputs are judged. Written once
+// against Ops, for every device.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct OutputShape {
 /// The judgement of one set of outputs.
 struct Verdict {
   bool passed = false;
-  std::string message;             ///< pass message, one line, when passed
-  std::string error;               ///< gate, worst matrix, residual, allowed, scaled, when not
-  std::vector<Figure> figures;     ///< scaled residuals; diagnostics only when asked for
-  double worst_of_gate = 0;        ///< largest residual / allowed over all gates and matrices
+  std::string message;          ///< pass message, one line, when passed
+  std::string error;            ///< gate, worst matrix, residual, allowed, scaled, when not
+  std::vector<Figure> figures;  ///< scaled residuals; diagnostics only when asked for
+  double worst_of_gate = 0;     ///< largest residual / allowed over all gates and matrices
   std::string worst_gate;
 };
 
@@ -54,7 +54,8 @@ class Problem {
   virtual void validate_input(Device& device, const Case& spec, const float* a) const = 0;
   virtual std::unique_ptr<Checker> make_checker(Device& device, std::int64_t batch,
                                                 std::int64_t n) const = 0;
-  /// Device bytes that generate and make_checker need beside inputs and outputs (the larger of both).
+  /// Device bytes that generate and make_checker need beside inputs and outputs (the larger of
+  /// both).
   virtual std::int64_t scratch_bytes(const Case& spec) const = 0;
 };
 

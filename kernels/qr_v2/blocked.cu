@@ -1,0 +1,225 @@
+// qr_v2 on CUDA: blocked Householder QR of a batch, FP32 in and out, the trailing updates on the
+// tensor cores as three BF16 products. docs/kernels/qr_v2.md explains the design.
+//
+// This file is the plug-in: it owns the plan of a shape and the CUDA graphs of its calls. Knows
+// the kernel ABI and the runtime, nothing of kbench, and never looks at data on the host.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "blocked/plan.cuh"
+#include "kbench_kernel.h"
+
+namespace {
+
+using blocked::Buffers;
+using blocked::DeviceFacts;
+using blocked::Launch;
+using blocked::Plan;
+
+/// A call that was prepared: its addresses and the graph that replays its launches.
+struct Prepared {
+  Buffers buffers;
+  cudaGraphExec_t graph;
+};
+
+struct State {
+  Plan plan;
+  std::vector<Prepared> prepared;
+};
+
+int fail(const kbench_call* call, const char* what, cudaError_t error) {
+  std::snprintf(call->error, call->error_size, "%s: %s", what, cudaGetErrorString(error));
+  return 1;
+}
+
+Buffers buffers_of(const kbench_call& call) {
+  return {static_cast<const float*>(call.inputs[0].data), static_cast<float*>(call.outputs[0].data),
+          static_cast<float*>(call.outputs[1].data), call.workspace};
+}
+
+bool same(const Buffers& x, const Buffers& y) {
+  return x.a == y.a && x.h == y.h && x.tau == y.tau && x.workspace == y.workspace;
+}
+
+cudaError_t read_device(DeviceFacts& facts) {
+  int device = 0, clusters = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  const auto read = [&](int& value, cudaDeviceAttr attribute) {
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&value, attribute, device);
+  };
+  read(facts.multiprocessors, cudaDevAttrMultiProcessorCount);
+  read(facts.shared_per_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  read(facts.shared_reserved_per_block, cudaDevAttrReservedSharedMemoryPerBlock);
+  read(facts.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  read(clusters, cudaDevAttrClusterLaunch);
+  facts.clusters = clusters != 0;
+  return error;
+}
+
+/// Kernels may use only the shared memory that was asked for before their first launch.
+cudaError_t reserve_shared(const Plan& plan) {
+  for (const Launch& launch : plan.launches) {
+    cudaFuncAttributes now{};
+    cudaError_t error = cudaFuncGetAttributes(&now, launch.kernel);
+    if (error == cudaSuccess && now.maxDynamicSharedSizeBytes < launch.shared_bytes) {
+      error = cudaFuncSetAttribute(launch.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   launch.shared_bytes);
+    }
+    if (error == cudaSuccess) {
+      error = cudaFuncSetAttribute(launch.kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                   cudaSharedmemCarveoutMaxShared);
+    }
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t enqueue_one(const Plan& plan, Launch launch, const Buffers& buffers,
+                        cudaStream_t stream) {
+  auto* reflectors = static_cast<std::uint16_t*>(buffers.workspace);
+  auto* block = buffers.workspace == nullptr
+                    ? nullptr
+                    : reinterpret_cast<float*>(static_cast<unsigned char*>(buffers.workspace) +
+                                               blocked::reflector_bytes(plan));
+  const float* source = launch.reads_input ? buffers.a : buffers.h;
+  launch.panel.source = launch.apply.source = source;
+  launch.panel.factor = launch.apply.factor = buffers.h;
+  launch.panel.tau = buffers.tau;
+  launch.apply.reflectors = launch.panel.reflectors = reflectors;
+  launch.apply.block = launch.panel.block = block;
+
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = static_cast<unsigned>(launch.ranks);
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = launch.ranks > 1 ? 1 : 0;
+  void* task[] = {launch.is_panel ? static_cast<void*>(&launch.panel)
+                                  : static_cast<void*>(&launch.apply)};
+  return cudaLaunchKernelExC(&config, launch.kernel, task);
+}
+
+cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream) {
+  for (const Launch& launch : plan.launches) {
+    const cudaError_t error = enqueue_one(plan, launch, buffers, stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+int create(const kbench_call* shapes, void** state) {
+  const std::int64_t batch = shapes->inputs[0].size[0], n = shapes->inputs[0].size[1];
+  DeviceFacts facts{};
+  cudaError_t error = read_device(facts);
+  if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
+  if (n > std::numeric_limits<int>::max() / 2) {
+    std::snprintf(shapes->error, shapes->error_size, "n = %lld exceeds 2^30",
+                  static_cast<long long>(n));
+    return 1;
+  }
+  auto* own = new (std::nothrow) State{blocked::make_plan(batch, n, facts), {}};
+  if (own == nullptr) return fail(shapes, "cannot hold the plan", cudaErrorMemoryAllocation);
+  *state = own;
+  for (const Launch& launch : own->plan.launches) {
+    if (launch.blocks > std::numeric_limits<int>::max()) {
+      std::snprintf(shapes->error, shapes->error_size, "batch %lld of n = %lld needs a grid of "
+                    "%lld blocks (at most 2^31 - 1)", static_cast<long long>(batch),
+                    static_cast<long long>(n), static_cast<long long>(launch.blocks));
+      return 1;
+    }
+  }
+  error = reserve_shared(own->plan);
+  return error == cudaSuccess ? 0 : fail(shapes, "cannot reserve shared memory", error);
+}
+
+std::uint64_t workspace_bytes(void* state) {
+  return blocked::workspace_bytes(static_cast<State*>(state)->plan);
+}
+
+/// Captures the launches of one call on a stream of our own, so that no other work is caught.
+cudaError_t capture(const Plan& plan, const Buffers& buffers, cudaStream_t stream,
+                    cudaGraphExec_t& exec) {
+  cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (error != cudaSuccess) return error;
+  const cudaError_t enqueued = enqueue(plan, buffers, stream);
+  cudaGraph_t graph = nullptr;
+  error = cudaStreamEndCapture(stream, &graph);
+  if (enqueued != cudaSuccess) error = enqueued;
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&exec, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  return error;
+}
+
+int prepare(void* state, const kbench_call* calls, std::int32_t count) {
+  State& own = *static_cast<State*>(state);
+  if (own.plan.launches.size() < 2) return 0;  // one launch needs no graph
+  cudaStream_t stream = nullptr;
+  cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  for (std::int32_t i = 0; i < count && error == cudaSuccess; ++i) {
+    const Buffers buffers = buffers_of(calls[i]);
+    cudaGraphExec_t exec = nullptr;
+    error = capture(own.plan, buffers, stream, exec);
+    if (error != cudaSuccess) break;
+    own.prepared.push_back({buffers, exec});
+    error = cudaGraphUpload(exec, static_cast<cudaStream_t>(calls[i].stream));
+  }
+  if (stream != nullptr) cudaStreamDestroy(stream);
+  return error == cudaSuccess || count == 0 ? 0 : fail(&calls[0], "cannot build a graph", error);
+}
+
+int custom_kernel(void* state, const kbench_call* call) {
+  State& own = *static_cast<State*>(state);
+  const Buffers buffers = buffers_of(*call);
+  const auto stream = static_cast<cudaStream_t>(call->stream);
+  if (call->workspace_bytes < blocked::workspace_bytes(own.plan)) {
+    return fail(call, "the workspace is too small", cudaErrorInvalidValue);
+  }
+  for (const Prepared& prepared : own.prepared) {
+    if (!same(prepared.buffers, buffers)) continue;
+    const cudaError_t error = cudaGraphLaunch(prepared.graph, stream);
+    return error == cudaSuccess ? 0 : fail(call, "cannot launch the graph", error);
+  }
+  const cudaError_t error = enqueue(own.plan, buffers, stream);
+  return error == cudaSuccess ? 0 : fail(call, "cannot launch a kernel", error);
+}
+
+int report(void* state, char* text, std::uint32_t size) {
+  const State& own = *static_cast<State*>(state);
+  std::snprintf(text, size, "launches=%zu; graphs=%zu", own.plan.launches.size(),
+                own.prepared.size());
+  return 0;
+}
+
+void destroy(void* state) {
+  auto* own = static_cast<State*>(state);
+  if (own == nullptr) return;
+  for (const Prepared& prepared : own->prepared) cudaGraphExecDestroy(prepared.graph);
+  delete own;
+}
+
+}  // namespace
+
+extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {
+    KBENCH_ABI_VERSION,
+    "blocked",
+    "qr_v2",
+    "blocked Householder QR, register panels and BF16x3 tensor-core updates",
+    KBENCH_CUDA,
+    KBENCH_ROW_MAJOR,
+    0,
+    create,
+    workspace_bytes,
+    prepare,
+    custom_kernel,
+    report,
+    destroy};

@@ -1,0 +1,174 @@
+// The launches of one call, in order, for one shape; and how they are enqueued.
+//
+// Decides by shape alone: how many blocks share a panel or a strip, and how much of C stays in
+// shared memory. Knows nothing of the ABI and never looks at data.
+#ifndef KBENCH_QR_BLOCKED_PLAN_CUH
+#define KBENCH_QR_BLOCKED_PLAN_CUH
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "apply.cuh"
+#include "panel_tall.cuh"
+
+namespace blocked {
+
+/// What the plan must know of the device.
+struct DeviceFacts {
+  int multiprocessors;
+  int shared_per_multiprocessor;  // bytes
+  int shared_reserved_per_block;  // bytes
+  int shared_per_block;           // bytes, the most a kernel may ask for
+  bool clusters;
+};
+
+/// The device addresses of one call.
+struct Buffers {
+  const float* a;
+  float* h;
+  float* tau;
+  void* workspace;
+};
+
+/// One launch; exactly one of the tasks is used. The addresses are filled in per call.
+struct Launch {
+  const void* kernel;
+  bool is_panel;
+  bool reads_input;  // source is the input, not the factor
+  PanelTask panel;
+  ApplyTask apply;
+  std::int64_t blocks;
+  int threads;
+  int ranks;
+  int shared_bytes;
+};
+
+struct Plan {
+  std::int64_t batch, n;
+  DeviceFacts device;
+  std::vector<Launch> launches;
+};
+
+constexpr int k_blocks_per_multiprocessor = 3;  // what apply_block's launch bounds ask for
+constexpr int k_rows_per_rank = k_panel_warps * 32 * 4;
+
+constexpr std::uint64_t round_up_256(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+inline std::uint64_t reflector_bytes(const Plan& plan) {
+  return round_up_256(static_cast<std::uint64_t>(plan.batch * reflector_elements(plan.n)) *
+                      sizeof(std::uint16_t));
+}
+
+/// A matrix of one panel needs no workspace.
+inline std::uint64_t workspace_bytes(const Plan& plan) {
+  if (plan.n <= k_panel) return 0;
+  const auto factors = static_cast<std::uint64_t>(plan.batch * k_factor_elements) * sizeof(float);
+  return reflector_bytes(plan) + round_up_256(factors);
+}
+
+template <bool Cluster>
+const void* panel_kernel(int rows_per_thread) {
+  switch (rows_per_thread) {
+    case 1: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 1, Cluster>);
+    case 2: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 2, Cluster>);
+    case 3: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 3, Cluster>);
+    default: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 4, Cluster>);
+  }
+}
+
+/// Blocks that share a panel of m rows: as few as hold it in registers; once the price of a
+/// cluster is paid, twice as many while they find a free multiprocessor.
+inline int panel_ranks(const Plan& plan, int m) {
+  if (!plan.device.clusters) return 1;
+  int ranks = 1;
+  while (ranks < k_max_ranks && m > ranks * k_rows_per_rank) ranks *= 2;
+  const auto fits = [&](int r) { return plan.batch * r <= plan.device.multiprocessors; };
+  if (ranks > 1 && ranks < k_max_ranks && fits(2 * ranks)) ranks *= 2;
+  return ranks;
+}
+
+inline void add_panel(Plan& plan, int column, bool second) {
+  const int n = static_cast<int>(plan.n), m = n - column;
+  Launch launch{};
+  launch.is_panel = true;
+  launch.reads_input = column == 0;
+  launch.ranks = panel_ranks(plan, m);
+  launch.threads = k_panel_warps * 32;
+  launch.shared_bytes = static_cast<int>(sizeof(PanelShared));
+  if (n <= k_panel) {
+    launch.kernel = reinterpret_cast<const void*>(&factor_panel<1, 1, false>);
+    launch.threads = 32;
+    launch.shared_bytes = static_cast<int>(offsetof(PanelShared, tail));
+  } else if (m <= launch.ranks * k_rows_per_rank) {
+    const int step = launch.ranks * k_panel_warps * 32;
+    const int rows = (m + step - 1) / step;
+    launch.kernel = launch.ranks > 1 ? panel_kernel<true>(rows) : panel_kernel<false>(rows);
+  } else {
+    launch.kernel = launch.ranks > 1 ? reinterpret_cast<const void*>(&factor_tall_panel<true>)
+                                     : reinterpret_cast<const void*>(&factor_tall_panel<false>);
+  }
+  launch.blocks = plan.batch * launch.ranks;
+  launch.panel = {nullptr, nullptr, nullptr, nullptr,      nullptr,
+                  n,       column,  launch.ranks, second, column + k_panel < n};
+  plan.launches.push_back(launch);
+}
+
+/// Blocks that share the rows of a strip: doubled while all of them fit on the device at once and
+/// each keeps at least `fewest` chunks.
+inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int fewest) {
+  if (!plan.device.clusters) return 1;
+  const std::int64_t slots = std::int64_t{k_blocks_per_multiprocessor} * plan.device.multiprocessors;
+  int ranks = 1;
+  while (ranks < k_max_ranks && strips * ranks * 2 <= slots && chunks >= fewest * ranks * 2) {
+    ranks *= 2;
+  }
+  return ranks;
+}
+
+template <int K, int CG, int RG>
+void add_apply_as(Plan& plan, int row, int begin, int end, int fewest) {
+  constexpr int columns = CG * k_warp_columns, chunk_rows = RG * k_tile_rows;
+  const int n = static_cast<int>(plan.n);
+  const int strips = (end - begin + columns - 1) / columns;
+  const int chunks = (n - row + chunk_rows - 1) / chunk_rows;
+  Launch launch{};
+  launch.reads_input = row == 0;
+  launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, fewest);
+  launch.threads = k_apply_threads;
+  launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
+                             : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
+  const int fixed = static_cast<int>(sizeof(ApplyShared<K, RG>)) +
+                    (RG * launch.ranks > 1 ? k_part_bytes<K> : 0);
+  const int share = plan.device.shared_per_multiprocessor / k_blocks_per_multiprocessor -
+                    plan.device.shared_reserved_per_block;
+  const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
+  const int per_rank = (chunks + launch.ranks - 1) / launch.ranks;
+  const int room = budget > fixed ? (budget - fixed) / k_chunk_bytes : 0;
+  const int resident = room < per_rank ? room : per_rank;
+  launch.shared_bytes = fixed + resident * k_chunk_bytes;
+  launch.blocks = plan.batch * strips * launch.ranks;
+  launch.apply = {nullptr, nullptr, nullptr, nullptr, n,       row,
+                  begin,   end,     strips,  launch.ranks, resident};
+  plan.launches.push_back(launch);
+}
+
+/// Right-looking: each block of 64 columns is factored as two panels, the first applied to the
+/// second at once, and then both together to all columns that follow.
+inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device) {
+  Plan plan{batch, n, device, {}};
+  const int size = static_cast<int>(n);
+  for (int column = 0; column < size; column += k_block) {
+    const int middle = column + k_panel, end = column + k_block;
+    add_panel(plan, column, false);
+    if (middle >= size) break;
+    add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size, 2);
+    add_panel(plan, middle, true);
+    if (end < size) add_apply_as<k_block, 4, 1>(plan, column, end, size, 4);
+  }
+  return plan;
+}
+
+}  // namespace blocked
+
+#endif  // KBENCH_QR_BLOCKED_PLAN_CUH

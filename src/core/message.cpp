@@ -1,0 +1,225 @@
+// The fields of every message, named once for writing and reading. Must not know when a message is
+// sent or what an answer to it means.
+#include "core/message.h"
+
+#include <array>
+#include <concepts>
+
+#include "core/json_codec.h"
+
+namespace kbench {
+namespace {
+
+/// T or const T: one list of fields serves the writer and the reader.
+template <class T, class Plain>
+concept Is = std::same_as<std::remove_const_t<T>, Plain>;
+
+constexpr std::array<std::string_view, 2> k_device_kinds{"host", "cuda"};
+constexpr std::array<std::string_view, 3> k_device_requests{"auto", "host", "cuda"};
+constexpr std::array<std::string_view, 4> k_job_kinds{"check", "measure", "profile", "generate"};
+constexpr std::array<std::string_view, 5> k_stop_reasons{"none", "precise", "budget", "wall",
+                                                         "repeats"};
+
+/// Exit codes have gaps, so they travel as numbers.
+class CodeField {
+ public:
+  explicit CodeField(ExitCode code) : number(static_cast<int>(code)) {}
+  ExitCode code() const {
+    for (const ExitCode known :
+         {ExitCode::ok, ExitCode::usage, ExitCode::device, ExitCode::popcorn_fd,
+          ExitCode::case_failed, ExitCode::case_file}) {
+      if (static_cast<int>(known) == number) return known;
+    }
+    throw std::runtime_error("field `code` is no exit code");
+  }
+  int number;
+};
+
+}  // namespace
+
+template <>
+std::span<const std::string_view> enum_names<DeviceKind>() {
+  return k_device_kinds;
+}
+template <>
+std::span<const std::string_view> enum_names<DeviceRequest::Kind>() {
+  return k_device_requests;
+}
+template <>
+std::span<const std::string_view> enum_names<JobKind>() {
+  return k_job_kinds;
+}
+template <>
+std::span<const std::string_view> enum_names<StopReason>() {
+  return k_stop_reasons;
+}
+
+void fields(auto& visit, Is<StopLimits> auto& m) {
+  visit("max_repeats", m.max_repeats);
+  visit("budget_ns", m.budget_ns);
+}
+
+void fields(auto& visit, Is<Case> auto& m) {
+  visit("problem", m.problem);
+  visit("spec", m.spec);
+  visit("batch", m.batch);
+  visit("n", m.n);
+  visit("cond", m.cond);
+  visit("seed", m.seed);
+  visit("kind", m.kind);
+  visit("input_path", m.input_path);
+}
+
+void fields(auto& visit, Is<DeviceRequest> auto& m) {
+  visit("kind", m.kind);
+  visit("index", m.index);
+}
+
+void fields(auto& visit, Is<DeviceInfo> auto& m) {
+  visit("kind", m.kind);
+  visit("index", m.index);
+  visit("name", m.name);
+  visit("uuid", m.uuid);
+  visit("capability", m.capability);
+  visit("driver", m.driver);
+  visit("runtime", m.runtime);
+  visit("libraries", m.libraries);
+  visit("memory_bytes", m.memory_bytes);
+  visit("free_bytes", m.free_bytes);
+  visit("cache_bytes", m.cache_bytes);
+  visit("flush_bytes", m.flush_bytes);
+  visit("multiprocessors", m.multiprocessors);
+  visit("clock", m.clock);
+}
+
+void fields(auto& visit, Is<KernelInfo> auto& m) {
+  visit("name", m.name);
+  visit("problem", m.problem);
+  visit("description", m.description);
+  visit("path", m.path);
+  visit("device", m.device);
+  visit("synchronises_host", m.synchronises_host);
+}
+
+void fields(auto& visit, Is<Figure> auto& m) {
+  visit("name", m.name);
+  visit("value", m.value);
+}
+
+void fields(auto& visit, Is<InputRecord> auto& m) {
+  visit("seed", m.seed);
+  visit("sha256", m.sha256);
+  visit("path", m.path);
+  visit("ms", m.ms);
+}
+
+void fields(auto& visit, Is<Setup> auto& m) {
+  visit("token", m.token);
+  visit("device", m.device);
+  visit("kernel_path", m.kernel_path);
+  visit("list_devices", m.list_devices);
+}
+
+void fields(auto& visit, Is<Hello> auto& m) {
+  visit("token", m.token);
+  visit("device", m.device);
+  visit("devices", m.devices);
+  visit("kernel", m.kernel);
+  visit("note", m.note);
+  visit("error", m.error);
+  CodeField code(m.code);
+  visit("code", code.number);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(m)>>) m.code = code.code();
+}
+
+void fields(auto& visit, Is<Job> auto& m) {
+  visit("token", m.token);
+  visit("kind", m.kind);
+  visit("spec", m.spec);
+  visit("kernel_path", m.kernel_path);
+  visit("seeds", m.seeds);
+  visit("warm_up", m.warm_up);
+  visit("limits", m.limits);
+  visit("exact_repeats", m.exact_repeats);
+  visit("range", m.range);
+  visit("call_timeout_s", m.call_timeout_s);
+  visit("save_failing", m.save_failing);
+  visit("save_stem", m.save_stem);
+  visit("out", m.out);
+}
+
+void fields(auto& visit, Is<Event> auto& m) {
+  visit("token", m.token);
+  visit("phase", m.phase);
+  visit("repeat", m.repeat);
+  visit("limit_s", m.limit_s);
+  visit("what", m.what);
+  visit("mean_ns", m.mean_ns);
+  visit("err_ns", m.err_ns);
+}
+
+void fields(auto& visit, Is<Reply> auto& m) {
+  visit("token", m.token);
+  visit("passed", m.passed);
+  visit("message", m.message);
+  visit("error", m.error);
+  visit("worker_unusable", m.worker_unusable);
+  visit("residuals", m.residuals);
+  visit("worst_of_gate", m.worst_of_gate);
+  visit("worst_gate", m.worst_gate);
+  visit("samples_ns", m.samples_ns);
+  visit("calls_per_repeat", m.calls_per_repeat);
+  visit("stop", m.stop);
+  visit("warm_up_repeats", m.warm_up_repeats);
+  visit("inputs", m.inputs);
+  visit("first_call_ms", m.first_call_ms);
+  visit("create_ms", m.create_ms);
+  visit("check_ms", m.check_ms);
+  visit("recheck_ms", m.recheck_ms);
+  visit("workspace_bytes", m.workspace_bytes);
+  visit("device_peak_bytes", m.device_peak_bytes);
+  visit("kernel", m.kernel);
+  visit("kernel_report", m.kernel_report);
+}
+
+namespace {
+
+// Names of the alternatives of Message, in its order.
+constexpr std::array<std::string_view, std::variant_size_v<Message>> k_types{
+    "setup", "hello", "job", "event", "reply"};
+
+template <std::size_t Index = 0>
+Message read_message(std::string_view type, const Json& body) {
+  if constexpr (Index == k_types.size()) {
+    throw std::runtime_error(fmt::format("unknown message type `{}`", shorten(type, 40)));
+  } else {
+    if (type != k_types[Index]) return read_message<Index + 1>(type, body);
+    std::variant_alternative_t<Index, Message> message;
+    JsonReader reader(body);
+    fields(reader, message);
+    reader.finish();
+    return message;
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Message& message) {
+  Json object = std::visit([](const auto& held) { return JsonWriter::encode(held); }, message);
+  object["type"] = k_types[message.index()];
+  return object.dump(-1, ' ', true);  // ASCII only: no character of any text can end the line
+}
+
+Message from_json(std::string_view text) {
+  Json body = Json::parse(text.begin(), text.end(), nullptr, false);
+  if (!body.is_object()) throw std::runtime_error("the message is no JSON object");
+  const auto found = body.find("type");
+  if (found == body.end() || !found->is_string()) {
+    throw std::runtime_error("the message has no type");
+  }
+  const auto type = found->get<std::string>();
+  body.erase(found);
+  return read_message(type, body);
+}
+
+}  // namespace kbench

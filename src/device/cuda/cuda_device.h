@@ -1,0 +1,72 @@
+// One CUDA device: memory, a stream, cache flush, stopwatch, profiler range.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "device/cuda/cuda_ops.h"
+#include "device/device.h"
+
+namespace kbench::cuda {
+
+/// `GPU-01234567-89ab-cdef-0123-456789abcdef`, as the vendor's tools write it.
+std::string uuid_text(const std::array<std::uint8_t, 16>& bytes);
+
+/// max(2 x L2, 256 MiB), but at most a quarter of the free memory unless that is below 2 x L2.
+std::int64_t flush_size(std::int64_t cache_bytes, std::int64_t free_bytes);
+
+struct DestroyStream {
+  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+};
+
+/// Uses the primary context of device `index`, from the thread that makes it.
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int index);
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  const DeviceInfo& info() const override { return info_; }
+  std::int64_t free_bytes() override;
+
+  void* allocate(std::int64_t bytes) override;
+  void release(void* data) noexcept override;
+  void copy(void* to, const void* from, std::int64_t bytes) override;
+  void upload(void* to, const void* from, std::int64_t bytes) override;
+  void download(void* to, const void* from, std::int64_t bytes) override;
+  void fill(void* data, std::uint8_t byte, std::int64_t bytes) override;
+  bool holds_only(const void* data, std::uint8_t byte, std::int64_t bytes) override;
+  bool equal(const void* a, const void* b, std::int64_t bytes) override;
+
+  void synchronize() override;
+  void check_launch() override;
+  void flush_cache() override;
+  std::unique_ptr<Stopwatch> make_stopwatch() override;
+  void* stream() override { return stream_.get(); }
+
+  void profiler_start() override;
+  void profiler_stop() override;
+  void range_push(const char* name) override;
+  void range_pop() override;
+
+  Ops& ops() override { return *ops_; }
+
+ private:
+  void disable_persisting_lines(int index);
+  void describe_device(int index);
+  void transfer(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind,
+                const char* what);
+
+  // Destroyed last: the members below release what they enqueued on it.
+  std::unique_ptr<CUstream_st, DestroyStream> stream_;
+  DeviceInfo info_;
+  bool resets_persisting_lines_ = false;
+  Buffer<std::uint8_t> flush_buffer_;
+  std::unique_ptr<CudaOps> ops_;
+};
+
+}  // namespace kbench::cuda

@@ -1,0 +1,20 @@
+// The verbs beside the modes.
+#pragma once
+
+#include "runner/options.h"
+#include "runner/plan.h"
+#include "runner/session.h"
+#include "runner/watch.h"
+
+namespace kbench {
+
+/// `kbench list`: plain columns on stdout. Starts a worker only to list devices.
+ExitCode list(const Options& options, Problems problems, Session& session);
+
+/// `kbench generate`: one line on stdout for each input. A case that fails says so on stderr.
+ExitCode generate(const Options& options, const Plan& plan, Session& session, Watch& watch);
+
+/// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
+Hello greet(Session& session, const Setup& setup);
+
+}  // namespace kbench

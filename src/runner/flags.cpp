@@ -1,0 +1,172 @@
+// The rows of the verb and flag tables and the conversion of each flag's text. Knows nothing of
+// argv, of the environment or of what a value is used for.
+#include "runner/flags.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace kbench {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, const std::string& source,
+                         std::string_view want) {
+  throw Error(ExitCode::usage,
+              fmt::format("`{}` is no value for `{}`; give {}", text, source, want));
+}
+
+std::int64_t parse_integer(const std::string& text, const std::string& source, std::int64_t low,
+                           std::int64_t high, std::string_view want) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < low || value > high) {
+    refuse(text, source, want);
+  }
+  return value;
+}
+
+double parse_seconds(const std::string& text, const std::string& source) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) || !(value > 0) || value > 1e9) {
+    refuse(text, source, "a number of seconds above 0, such as `60`");
+  }
+  return value;
+}
+
+bool parse_switch(const std::string& text, const std::string& source) {
+  for (std::string_view yes : {"on", "1", "true"}) {
+    if (text == yes) return true;
+  }
+  for (std::string_view no : {"off", "0", "false"}) {
+    if (text == no) return false;
+  }
+  refuse(text, source, "`on` or `off`");
+}
+
+std::vector<std::int64_t> parse_only(const std::string& text, const std::string& source) {
+  constexpr std::string_view k_want = "numbers of cases such as `0` or `1,4`, each once";
+  std::vector<std::int64_t> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || stop != part.data() + part.size() || value < 0) {
+      refuse(text, source, k_want);
+    }
+    numbers.push_back(value);
+    at = comma + 1;
+  }
+  std::sort(numbers.begin(), numbers.end());
+  if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) {
+    refuse(text, source, k_want);
+  }
+  return numbers;
+}
+
+constexpr unsigned bit(Verb verb) { return 1u << static_cast<unsigned>(verb); }
+constexpr unsigned k_measuring = bit(Verb::benchmark) | bit(Verb::leaderboard);
+constexpr unsigned k_modes = k_measuring | bit(Verb::test) | bit(Verb::profile);
+constexpr unsigned k_work = k_modes | bit(Verb::generate);
+constexpr unsigned k_all = k_work | bit(Verb::list);
+
+using Text = const std::string&;
+
+constexpr std::array k_verbs = {
+    VerbRow{Verb::test, "test", "FILE", " ", "cases to check",
+            "check a kernel on every case of FILE (rows `tests:` of a task file)",
+            "kbench test specs/qr_v2.yaml --kernel lapack --device host"},
+    VerbRow{Verb::benchmark, "benchmark", "FILE", " ", "cases to time",
+            "time a kernel on every case of FILE and check every repeat",
+            "kbench benchmark specs/quickstart.txt --json results.json"},
+    VerbRow{Verb::leaderboard, "leaderboard", "FILE", " ", "cases to time",
+            "as benchmark, with long warm-up; the first failed case ends its problem",
+            "kbench leaderboard specs/qr_v2.yaml --time-limit 600"},
+    VerbRow{Verb::profile, "profile", "FILE", " ", "the first case is run",
+            "run the first case once inside the capture range of a profiler",
+            "ncu --profile-from-start off kbench profile specs/quickstart.txt"},
+    VerbRow{Verb::generate, "generate", "FILE", " ", "cases whose inputs are written",
+            "write the inputs of every case as .npy and print their hashes",
+            "kbench generate specs/quickstart.txt --out inputs"},
+    VerbRow{Verb::list, "list", "WHAT", "problems|cases|kernels|devices",
+            "what to list; without: all", "list what this kbench knows", "kbench list kernels"},
+};
+
+const std::array k_flags = {
+    Flag{"problem", "NAME", "take this problem instead of choosing by file and kernel", k_all,
+         [](Options& o, Text text, Text) { o.problem = text; }},
+    Flag{"kernel", "NAME|PATH.so", "kernel to run; without: the problem's default on the device",
+         k_modes, [](Options& o, Text text, Text) { o.kernel = text; }},
+    Flag{"device", "auto|cuda[:N]|host", "where to run", k_work,
+         [](Options& o, Text text, Text source) {
+           try {
+             o.device = parse_device(text);
+           } catch (const Error&) {
+             refuse(text, source, "`auto`, `cuda`, `cuda:N` or `host`");
+           }
+         }},
+    Flag{"only", "I[,J]", "run only the cases with these numbers, as the table shows them", k_work,
+         [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},
+    Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
+         [](Options& o, Text text, Text) { o.json = text; }},
+    Flag{"time-limit", "SECONDS", "end the run after so long; without: the task file's, if any",
+         k_work,
+         [](Options& o, Text text, Text source) { o.time_limit_s = parse_seconds(text, source); }},
+    Flag{"seed", "N", "combine every case seed with the secret seed N (as POPCORN_SEED)", k_work,
+         [](Options& o, Text text, Text source) { o.seed = parse_seed(text, source); }},
+    Flag{"save-failing", "DIR", "save input and outputs of a failed case as .npy", k_modes,
+         [](Options& o, Text text, Text) { o.save_failing = text; }},
+    Flag{"input", "A.npy", "run on these matrices, [n,n] or [batch,n,n], instead of FILE", k_modes,
+         [](Options& o, Text text, Text) { o.input = text; }},
+    Flag{"repeats", "N", "exactly N timed repeats (marked not comparable)", k_measuring,
+         [](Options& o, Text text, Text source) {
+           o.repeats = parse_integer(text, source, 1, 1000000, "a whole number from 1 to 1000000");
+         }},
+    Flag{"no-warmup", "", "leave out the warm-up repeats", k_measuring,
+         [](Options& o, Text text, Text source) { o.no_warmup = parse_switch(text, source); }},
+    Flag{"range", "on|off", "profiler capture range around the timed calls (default on)", k_modes,
+         [](Options& o, Text text, Text source) { o.range = parse_switch(text, source); }},
+    Flag{
+        "call-timeout", "SECONDS", "limit of one custom_kernel call (default 60, host 600)",
+        k_modes,
+        [](Options& o, Text text, Text source) { o.call_timeout_s = parse_seconds(text, source); }},
+    Flag{"in-process", "", "run the worker inside this process, for debuggers: no isolation",
+         k_work,
+         [](Options& o, Text text, Text source) { o.in_process = parse_switch(text, source); }},
+    Flag{"out", "DIR", "folder that the inputs are written to", bit(Verb::generate),
+         [](Options& o, Text text, Text) { o.out = text; }},
+    Flag{"inputs", "listed|benchmark", "seeds as listed, or those of the measured loop",
+         bit(Verb::generate),
+         [](Options& o, Text text, Text source) {
+           if (text != "listed" && text != "benchmark") {
+             refuse(text, source, "`listed` or `benchmark`");
+           }
+           o.benchmark_inputs = text == "benchmark";
+         }},
+};
+
+}  // namespace
+
+std::span<const VerbRow> verbs() { return k_verbs; }
+std::span<const Flag> flags() { return k_flags; }
+
+std::string environment_name(const Flag& flag) {
+  std::string name = "KBENCH_";
+  for (char c : flag.name) {
+    name += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  }
+  return name;
+}
+
+std::int64_t parse_seed(const std::string& text, const std::string& source) {
+  return parse_integer(text, source, 0, (std::int64_t{1} << 31) - 1,
+                       "a decimal number from 0 to 2147483647");
+}
+
+}  // namespace kbench

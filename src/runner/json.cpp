@@ -1,0 +1,175 @@
+// The results document `kbench.results/1` as a pure function of the record. docs/results.md states
+// every key; a change of meaning needs a new schema name. Writes no file.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "runner/report.h"
+
+namespace kbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no NaN and no infinity: they stand as strings.
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json text(const std::string& value) { return to_valid_utf8(value); }
+
+Json text_or_null(const std::string& value) { return value.empty() ? Json(nullptr) : text(value); }
+
+Json machine_json(const MachineInfo& machine) {
+  return {{"hostname", text(machine.hostname)},
+          {"os", text(machine.os)},
+          {"kernel", text(machine.kernel)},
+          {"cpu", text(machine.cpu)},
+          {"cores", machine.cores},
+          {"memory_bytes", machine.memory_bytes}};
+}
+
+Json device_json(const DeviceInfo& device) {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : device.libraries) libraries[text(name)] = text(version);
+  return {{"kind", to_string(device.kind)},
+          {"index", device.index},
+          {"name", text(device.name)},
+          {"uuid", text(device.uuid)},
+          {"capability", text(device.capability)},
+          {"driver", text(device.driver)},
+          {"runtime", text(device.runtime)},
+          {"libraries", libraries},
+          {"memory_bytes", device.memory_bytes},
+          {"free_bytes", device.free_bytes},
+          {"cache_bytes", device.cache_bytes},
+          {"flush_bytes", device.flush_bytes},
+          {"multiprocessors", device.multiprocessors},
+          {"clock", text(device.clock)}};
+}
+
+Json kernel_json(const CaseRecord& row) {
+  return {{"name", text(row.kernel.name)},
+          {"problem", text(row.kernel.problem)},
+          {"description", text(row.kernel.description)},
+          {"path", text(row.kernel.path)},
+          {"device", to_string(row.kernel.device)},
+          {"synchronises_host", row.kernel.synchronises_host},
+          {"report", text(row.reply.kernel_report)}};
+}
+
+Json summary_json(const std::optional<Summary>& summary) {
+  if (!summary) return nullptr;
+  return {{"runs", summary->runs},
+          {"mean", number(summary->mean)},
+          {"std", number(summary->std)},
+          {"err", number(summary->err)},
+          {"best", number(summary->best)},
+          {"worst", number(summary->worst)},
+          {"median", number(summary->median)}};
+}
+
+Json samples_json(const Reply& reply) {
+  Json samples = Json::array();
+  for (double sample : reply.samples_ns) samples.push_back(number(sample));
+  return samples;
+}
+
+Json residuals_json(const Reply& reply) {
+  Json residuals = Json::object();
+  for (const Figure& figure : reply.residuals) residuals[text(figure.name)] = number(figure.value);
+  return residuals;
+}
+
+Json inputs_json(const Reply& reply) {
+  Json inputs = Json::array();
+  for (const InputRecord& input : reply.inputs) {
+    inputs.push_back({{"seed", input.seed}, {"ms", number(input.ms)}});
+  }
+  return inputs;
+}
+
+std::string status_of(const CaseRecord& row) {
+  if (!row.ended) return "not run";
+  return row.passed ? "pass" : "fail";
+}
+
+Json case_json(const RunRecord& record, std::size_t i) {
+  const CaseRecord& row = record.cases[i];
+  const Reply& reply = row.reply;
+  Json json = {{"index", i},
+               {"case_index", row.case_index},
+               {"problem", text(row.spec.problem)},
+               {"spec", text(row.spec.spec)},
+               {"batch", row.spec.batch},
+               {"n", row.spec.n},
+               {"cond", row.spec.cond},
+               {"seed", row.spec.seed},
+               {"case", text(row.spec.kind)},
+               {"input", text_or_null(row.spec.input_path)},
+               {"kernel", kernel_json(row)},
+               {"status", status_of(row)},
+               {"comparable", record.not_comparable.empty()},
+               {"not_comparable_reason", text_or_null(record.not_comparable)}};
+  json["message"] = row.passed ? text(reply.message) : Json(nullptr);
+  json["error"] = row.ended && !row.passed ? text(row.error) : Json(nullptr);
+  json["residuals"] = residuals_json(reply);
+  json["worst_of_gate"] = number(reply.worst_of_gate);
+  json["worst_gate"] = text_or_null(reply.worst_gate);
+  json["samples_ns"] = samples_json(reply);
+  json["summary_ns"] = summary_json(row.summary);
+  json["stop"] = to_string(reply.stop);
+  json["calls_per_repeat"] = reply.calls_per_repeat;
+  json["warm_up_repeats"] = reply.warm_up_repeats;
+  json["inputs"] = inputs_json(reply);
+  json["times_ms"] = {{"create", number(reply.create_ms)},
+                      {"first_call", number(reply.first_call_ms)},
+                      {"check", number(reply.check_ms)},
+                      {"recheck", number(reply.recheck_ms)}};
+  json["workspace_bytes"] = reply.workspace_bytes;
+  json["device_peak_bytes"] = reply.device_peak_bytes;
+  return json;
+}
+
+Json problems_json(const RunRecord& record) {
+  Json problems = Json::array();
+  for (const std::string& problem : problem_names(record)) {
+    const std::optional<double> mean = problem_geometric_mean(record, problem);
+    problems.push_back(
+        {{"problem", text(problem)}, {"geometric_mean_ns", mean ? number(*mean) : Json(nullptr)}});
+  }
+  return problems;
+}
+
+}  // namespace
+
+std::string json_document(const RunRecord& record) {
+  Json json = {{"schema", "kbench.results/1"},
+               {"kbench_version", KBENCH_VERSION},
+               {"started", record.started},
+               {"command_line", Json::array()},
+               {"mode", record.mode->name},
+               {"machine", machine_json(record.machine)},
+               {"device", record.device ? device_json(*record.device) : Json(nullptr)},
+               {"profiler", text_or_null(record.profiler)}};
+  for (const std::string& word : record.command_line) json["command_line"].push_back(text(word));
+  json["options"] = {
+      {"flush_bytes", record.device ? Json(record.device->flush_bytes) : Json(nullptr)},
+      {"range", record.range},
+      {"warm_up", record.warm_up},
+      {"repeats", record.exact_repeats > 0 ? Json(record.exact_repeats) : Json(nullptr)}};
+  json["cases"] = Json::array();
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    json["cases"].push_back(case_json(record, i));
+  }
+  json["problems"] = problems_json(record);
+  json["finished"] = record.finished;
+  const char* verdict = record.all_passed() ? "pass" : "fail";
+  json["verdict"] = record.finished ? Json(verdict) : Json(nullptr);
+  json["exit_code"] = record.finished ? Json(static_cast<int>(record.exit_code)) : Json(nullptr);
+  return json.dump(1) + '\n';
+}
+
+}  // namespace kbench

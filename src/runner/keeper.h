@@ -1,0 +1,21 @@
+// The keeper: a small process between the runner and one worker. Whatever ends the runner, the
+// keeper ends the worker and everything that the worker started.
+#pragma once
+
+#include <string>
+
+namespace kbench {
+
+/// Descriptors that the keeper takes over from the fork.
+struct KeeperEnds {
+  int life = -1;    ///< read end of a pipe whose write end only the runner holds
+  int status = -1;  ///< write end: one int, the worker's wait status; closed when all is gone
+  int socket = -1;  ///< the worker's channel
+  int output = -1;  ///< write end for the worker's stdout and stderr
+};
+
+/// Body of the keeper after the fork: starts `<executable> worker --socket 3`, waits for its death
+/// or the runner's, ends every descendant and exits. Uses no descriptor of the runner but `ends`.
+[[noreturn]] void keep(const KeeperEnds& ends, const std::string& executable);
+
+}  // namespace kbench

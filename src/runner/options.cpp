@@ -1,0 +1,224 @@
+// Turns argv and the environment into Options with CLI11: finds the verb wherever it stands, lets a
+// flag win over its variable, and answers --help and --version. Reads no file and starts nothing.
+#include "runner/options.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "core/text.h"
+#include "runner/flags.h"
+
+namespace kbench {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates,
+                       std::string_view prefix) {
+  const std::string_view near = did_you_mean(word, candidates);
+  return near.empty() ? "" : fmt::format("did you mean `{}{}`? ", prefix, near);
+}
+
+[[noreturn]] void refuse_flag(const std::string& word, const VerbRow* verb) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags()) {
+    if (verb != nullptr && "--" + std::string(flag.name) == name) {
+      throw Error(ExitCode::usage,
+                  fmt::format("`{0}` is not an option of `kbench {1}`; see `kbench {1} --help`",
+                              name, verb->name));
+    }
+    if (verb == nullptr || flag.belongs_to(verb->verb)) names.push_back(flag.name);
+  }
+  const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  throw Error(ExitCode::usage,
+              fmt::format("unknown option `{}`; {}see `kbench{}{} --help`", name,
+                          suggestion(bare, names, "--"), verb == nullptr ? "" : " ",
+                          verb == nullptr ? "" : verb->name));
+}
+
+const Flag* find_flag(std::string_view name) {
+  for (const Flag& flag : flags()) {
+    if (flag.name == name) return &flag;
+  }
+  return nullptr;
+}
+
+/// Position of the verb: the first word that is neither an option nor the value of one.
+std::size_t find_verb(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.empty() || word[0] != '-') return i;
+    if (word == "-h" || word == "--help" || word == "--version") continue;
+    const std::size_t equals = word.find('=');
+    const Flag* flag = word.starts_with("--") ? find_flag(word.substr(2, equals - 2)) : nullptr;
+    if (flag == nullptr) refuse_flag(word, nullptr);
+    if (!flag->value.empty() && equals == std::string::npos) ++i;
+  }
+  return words.size();
+}
+
+const VerbRow& verb_row(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const VerbRow& row : verbs()) {
+    if (row.name == word) return row;
+    names.push_back(row.name);
+  }
+  throw Error(ExitCode::usage, fmt::format("unknown verb `{}`; {}see `kbench --help`", word,
+                                           suggestion(word, names, "")));
+}
+
+std::string general_help() {
+  std::string text =
+      "kbench: benchmark runner and correctness checker for batched QR and symmetric "
+      "eigenproblems\n"
+      "\nUsage: kbench VERB [FILE] [options]\n\nVerbs:\n";
+  for (const VerbRow& row : verbs()) text += fmt::format("  {:<12} {}\n", row.name, row.summary);
+  text +=
+      "\nFILE has one case a line (`batch: 20; n: 32; cond: 1; seed: 43214`) or is a task file "
+      "(YAML);\nwithout FILE the shipped task file of each problem is taken.\n"
+      "\n  kbench VERB --help   the options of a verb, their variables and an example\n"
+      "  kbench --version\n";
+  return text;
+}
+
+/// Values as the command line gave them, by flag name.
+struct CommandLine {
+  std::map<std::string_view, std::string> values;
+  std::string file;
+  std::string help;  ///< set when --help was asked for
+};
+
+CommandLine parse_words(const VerbRow& row, Words words) {
+  CLI::App app{std::string(row.summary), fmt::format("kbench {}", row.name)};
+  app.allow_extras();
+  app.get_formatter()->column_width(34);
+  app.footer(
+      fmt::format("Every option is also read from its variable in brackets; the option "
+                  "wins.\nExample: {}",
+                  row.example));
+  CommandLine line;
+  std::map<std::string_view, CLI::Option*> given;
+  CLI::Option* file =
+      app.add_option(std::string(row.argument), line.file, std::string(row.argument_help));
+  file->option_text(std::string(row.argument_values));
+  for (const Flag& flag : flags()) {
+    if (!flag.belongs_to(row.verb)) continue;
+    const std::string name = fmt::format("--{}", flag.name);
+    const std::string help = fmt::format("{} [{}]", flag.help, environment_name(flag));
+    CLI::Option* option = flag.value.empty() ? app.add_flag(name, help)
+                                             : app.add_option(name, line.values[flag.name], help);
+    if (!flag.value.empty()) option->option_text(std::string(flag.value));
+    given[flag.name] = option;
+  }
+  try {
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    line.help = app.help();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    throw Error(ExitCode::usage, fmt::format("{}; see `kbench {} --help`", error.what(), row.name));
+  }
+  for (const std::string& extra : app.remaining()) {
+    if (extra.size() > 1 && extra[0] == '-') refuse_flag(extra, &row);
+    throw Error(ExitCode::usage,
+                fmt::format("unexpected argument `{}` (after `{}`); see `kbench {} "
+                            "--help`",
+                            extra, line.file, row.name));
+  }
+  if (file->count() > 0 && line.file.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("[{}] is an empty word; name one or leave it out", row.argument));
+  }
+  for (const auto& [name, option] : given) {
+    if (option->count() == 0) {
+      line.values.erase(name);
+    } else if (find_flag(name)->value.empty()) {
+      line.values[name] = "on";
+    }
+  }
+  return line;
+}
+
+void apply(const VerbRow& row, const CommandLine& line, std::string_view popcorn_seed,
+           Options& options) {
+  if (!popcorn_seed.empty()) {
+    options.seed = parse_seed(std::string(popcorn_seed), "POPCORN_SEED");
+  }
+  for (const Flag& flag : flags()) {
+    if (!flag.belongs_to(row.verb)) continue;
+    const auto found = line.values.find(flag.name);
+    if (found != line.values.end()) {
+      const std::string source = fmt::format("--{}", flag.name);
+      if (found->second.empty()) {
+        throw Error(ExitCode::usage,
+                    fmt::format("`{0}` has an empty value; give `{0} {1}`", source, flag.value));
+      }
+      flag.set(options, found->second, source);
+      continue;
+    }
+    const std::string variable = environment_name(flag);
+    const char* value = std::getenv(variable.c_str());
+    if (value != nullptr && *value != '\0') flag.set(options, value, variable);
+  }
+}
+
+void check_together(const VerbRow& row, const Options& options) {
+  if (!options.input.empty() && !options.file.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("`--input {}` and FILE `{}` exclude each other; leave one out",
+                            options.input, options.file));
+  }
+  if (row.verb == Verb::generate && options.out.empty()) {
+    throw Error(ExitCode::usage,
+                "`kbench generate` needs a folder for the inputs; add `--out DIR`");
+  }
+  if (row.verb == Verb::list && !options.file.empty()) {
+    const std::vector<std::string_view> nouns = {"problems", "cases", "kernels", "devices"};
+    if (std::find(nouns.begin(), nouns.end(), options.file) == nouns.end()) {
+      throw Error(ExitCode::usage,
+                  fmt::format("nothing to list named `{}`; {}give problems, cases, kernels or "
+                              "devices",
+                              options.file, suggestion(options.file, nouns, "")));
+    }
+  }
+}
+
+}  // namespace
+
+Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn_seed) {
+  Words words(argv + std::min(argc, 1), argv + argc);
+  const std::size_t at = find_verb(words);
+  if (at == words.size()) {
+    Parsed answer;
+    const bool version = std::find(words.begin(), words.end(), "--version") != words.end();
+    const bool help = std::any_of(words.begin(), words.end(),
+                                  [](const auto& w) { return w == "--help" || w == "-h"; });
+    answer.text = version && !help ? "kbench " KBENCH_VERSION "\n" : general_help();
+    answer.to_stderr = !version && !help;
+    return answer;
+  }
+  const VerbRow& row = verb_row(words[at]);
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+  if (std::find(words.begin(), words.end(), "--version") != words.end()) {
+    return Parsed{std::nullopt, "kbench " KBENCH_VERSION "\n", false};
+  }
+  const CommandLine line = parse_words(row, std::move(words));
+  if (!line.help.empty()) return Parsed{std::nullopt, line.help, false};
+
+  Options options;
+  options.verb = row.verb;
+  options.mode = find_mode(row.name);
+  options.file = line.file;
+  options.command_line.assign(argv, argv + argc);
+  apply(row, line, popcorn_seed, options);
+  check_together(row, options);
+  return Parsed{std::move(options), "", false};
+}
+
+}  // namespace kbench

@@ -1,0 +1,53 @@
+// The command line and the environment as one plain struct.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/message.h"
+#include "core/mode.h"
+
+namespace kbench {
+
+enum class Verb { test, benchmark, leaderboard, profile, generate, list };
+
+/// What the user asked for, validated as far as that is possible without reading a file.
+struct Options {
+  Verb verb = Verb::benchmark;
+  const Mode* mode = nullptr;  ///< row of the mode table; null for generate and list
+  std::string file;            ///< FILE, or the noun of `list`; empty when absent
+  std::string problem;
+  std::string kernel;
+  DeviceRequest device;
+  std::vector<std::int64_t> only;  ///< ascending, no repeats; empty: all
+  std::string json;
+  std::optional<double> time_limit_s;
+  std::optional<std::int64_t> seed;  ///< --seed, KBENCH_SEED or POPCORN_SEED
+  std::string save_failing;
+  std::string input;
+  std::int64_t repeats = 0;  ///< 0: the stop rule decides
+  bool no_warmup = false;
+  bool range = true;
+  double call_timeout_s = 0;  ///< 0: the worker's default for its device
+  bool in_process = false;
+  std::string out;
+  bool benchmark_inputs = false;  ///< --inputs benchmark
+
+  std::vector<std::string> command_line;
+};
+
+/// The result of parsing: options, or text that answers the command line by itself.
+struct Parsed {
+  std::optional<Options> options;
+  std::string text;        ///< --help, --version
+  bool to_stderr = false;  ///< the text answers a mistake: exit 2
+};
+
+/// Parses argv and the environment (`KBENCH_<NAME>` for each flag; a flag wins). `popcorn_seed` is
+/// the value of POPCORN_SEED, empty when absent. Throws Error(usage).
+Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn_seed);
+
+}  // namespace kbench

@@ -1,0 +1,36 @@
+// Questions that several reporters ask of the same record. No output and no process here.
+#include "runner/record.h"
+
+#include <algorithm>
+
+namespace kbench {
+
+std::vector<std::string> problem_names(const RunRecord& record) {
+  std::vector<std::string> names;
+  for (const CaseRecord& row : record.cases) {
+    if (std::find(names.begin(), names.end(), row.spec.problem) == names.end()) {
+      names.push_back(row.spec.problem);
+    }
+  }
+  return names;
+}
+
+bool RunRecord::several_problems() const { return problem_names(*this).size() > 1; }
+
+bool RunRecord::all_passed() const {
+  return std::all_of(cases.begin(), cases.end(),
+                     [](const CaseRecord& row) { return row.ended && row.passed; });
+}
+
+std::optional<double> problem_geometric_mean(const RunRecord& record, const std::string& problem) {
+  std::vector<double> means;
+  for (const CaseRecord& row : record.cases) {
+    if (row.spec.problem != problem) continue;
+    if (!row.summary) return std::nullopt;
+    means.push_back(row.summary->mean);
+  }
+  if (means.empty()) return std::nullopt;
+  return geometric_mean(means);
+}
+
+}  // namespace kbench

@@ -1,0 +1,55 @@
+// The collected results of a run as plain data: what every reporter is a function of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/message.h"
+#include "core/mode.h"
+#include "core/stats.h"
+#include "runner/machine.h"
+#include "runner/options.h"
+
+namespace kbench {
+
+/// One case of the run, in the order of running.
+struct CaseRecord {
+  Case spec;
+  std::int64_t case_index = 0;  ///< number in the unfiltered list (what --only selects by)
+  bool ended = false;
+  bool passed = false;
+  std::string error;               ///< why not, when ended and not passed; may hold any text
+  KernelInfo kernel;               ///< at least the name, once it is known
+  Reply reply;                     ///< as the worker sent it; default when it sent none
+  std::optional<Summary> summary;  ///< of a passed, measured case
+};
+
+struct RunRecord {
+  const Mode* mode = nullptr;
+  std::vector<CaseRecord> cases;
+  std::optional<DeviceInfo> device;
+  MachineInfo machine;
+  std::string started;  ///< ISO 8601, UTC
+  std::vector<std::string> command_line;
+  std::string profiler;        ///< `ncu`, `nsys`, ... or empty
+  std::string not_comparable;  ///< why the figures are no ranking, or empty
+  std::int64_t exact_repeats = 0;
+  bool warm_up = true;
+  bool range = true;
+  bool finished = false;
+  ExitCode exit_code = ExitCode::ok;
+
+  bool several_problems() const;
+  bool all_passed() const;
+};
+
+/// Geometric mean of the means of a problem's cases in ns; empty unless all of them passed and were
+/// measured.
+std::optional<double> problem_geometric_mean(const RunRecord& record, const std::string& problem);
+
+/// Names of the problems in order of their first case.
+std::vector<std::string> problem_names(const RunRecord& record);
+
+}  // namespace kbench

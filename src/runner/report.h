@@ -1,0 +1,57 @@
+// Reporters: each turns the record of a run into one output. A new output is one file and one row
+// of the table in reporters.cpp.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/fd.h"
+#include "runner/options.h"
+#include "runner/record.h"
+
+namespace kbench {
+
+/// Told about a run as it goes. Every call gets the whole record; a case is final once it has
+/// ended.
+class Reporter {
+ public:
+  virtual ~Reporter() = default;
+  virtual void begin(const RunRecord& record) = 0;
+  virtual void case_ended(const RunRecord& record, std::size_t i) = 0;
+  /// The run is over. Throws Error when the output could not be completed.
+  virtual void end(const RunRecord& record) = 0;
+};
+
+std::unique_ptr<Reporter> make_popcorn_reporter(Fd fd);
+std::unique_ptr<Reporter> make_table_reporter();
+/// Opens `path` for writing at once. Throws Error(usage) when that is not possible.
+std::unique_ptr<Reporter> make_json_reporter(const std::string& path);
+
+/// The reporters that the options and the environment ask for, in the order in which they are told;
+/// the popcorn reporter is the first, so that nothing else can delay its lines.
+std::vector<std::unique_ptr<Reporter>> make_reporters(const Options& options,
+                                                      std::optional<Fd> popcorn);
+
+// The texts of the outputs as pure functions.
+
+/// Result lines before the first case, for case i, and the verdict. Messages are cut to
+/// `message_bytes`.
+std::string popcorn_header(const RunRecord& record);
+std::string popcorn_spec(const RunRecord& record, std::size_t i);
+std::string popcorn_case(const RunRecord& record, std::size_t i, std::size_t message_bytes);
+std::string popcorn_verdict(const RunRecord& record);
+
+std::string table_heading(const RunRecord& record, std::size_t i);  ///< before case i, or empty
+std::string table_row(const RunRecord& record, std::size_t i);
+std::string table_footer(const RunRecord& record);
+/// `12.3 us ± 0.4 us`, with the unit that suits the mean.
+std::string format_mean(double mean_ns, double err_ns);
+std::string format_time(double ns);
+
+/// The document `kbench.results/1` (docs/results.md).
+std::string json_document(const RunRecord& record);
+
+}  // namespace kbench

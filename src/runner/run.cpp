@@ -1,0 +1,122 @@
+// The runner from the first to the last line: environment, options, plan, session, verb, exit code.
+// The one place here that turns an Error into words on stderr. Knows no device and no plug-in.
+#include "runner/run.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <exception>
+
+#include "core/text.h"
+#include "runner/commands.h"
+#include "runner/machine.h"
+#include "runner/popcorn_fd.h"
+#include "runner/run_cases.h"
+#include "runner/say.h"
+
+namespace kbench {
+namespace {
+
+/// Descriptors 0-2 that are closed would be given to the next file or pipe opened.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (null.get() == fd) {
+      null.release();
+    } else {
+      dup2(null.get(), fd);
+    }
+  }
+}
+
+/// The problem of the plug-in at --kernel PATH, from a worker that stays for the run.
+std::string ask_plugin(const Options& options, Session& session, std::optional<Hello>& greeting) {
+  Setup setup;
+  setup.device = options.device;
+  setup.kernel_path = options.kernel;
+  auto answer = session.set_up(setup);
+  if (auto* failure = std::get_if<Failure>(&answer)) {
+    throw Error(ExitCode::usage, fmt::format("cannot load kernel `{}` ({}); correct the plug-in",
+                                             to_one_line(options.kernel), failure->words));
+  }
+  greeting = std::get<Hello>(std::move(answer));
+  if (greeting->kernel) return greeting->kernel->problem;
+  throw Error(greeting->code == ExitCode::ok ? ExitCode::usage : greeting->code,
+              greeting->error.empty() ? "the worker did not describe the kernel" : greeting->error);
+}
+
+ExitCode run_mode(const Options& options, Problems problems, std::optional<Fd> popcorn,
+                  Session& session, Watch& watch) {
+  check_kernel(options, problems);
+  std::optional<Hello> greeting;
+  const Plan plan =
+      make_plan(options, problems, [&] { return ask_plugin(options, session, greeting); });
+  watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
+  const auto reporters = make_reporters(options, std::move(popcorn));
+  const Start start{options, plan, std::move(greeting), options.kernel};
+  return run_cases(start, session, watch, reporters);
+}
+
+ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
+                  Session& session, Watch& watch) {
+  if (options.verb == Verb::list) return list(options, wiring.problems, session);
+  if (options.verb == Verb::generate) {
+    const Plan plan = make_plan(options, wiring.problems, {});
+    watch.limit(options.time_limit_s);
+    return generate(options, plan, session, watch);
+  }
+  return run_mode(options, wiring.problems, std::move(popcorn), session, watch);
+}
+
+ExitCode run_options(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
+                     Watch::Clock::time_point start) {
+  Watch watch(start);
+  if (options.in_process) {
+    say("--in-process: isolation is off, a kernel that crashes or hangs takes kbench with it");
+  }
+  Session session(
+      [&]() {
+        return options.in_process ? start_worker_thread(wiring.serve) : start_worker_process();
+      },
+      watch);
+  const ExitCode code = run_verb(options, wiring, std::move(popcorn), session, watch);
+  if (session.abandoned()) {
+    // The thread still runs: nothing may be destroyed under it.
+    std::fflush(nullptr);
+    _exit(static_cast<int>(code));
+  }
+  return code;
+}
+
+ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring) {
+  const Watch::Clock::time_point start = Watch::Clock::now();
+  Popcorn popcorn = take_popcorn();
+  open_standard_descriptors();
+  signal(SIGPIPE, SIG_IGN);
+  const Parsed parsed = parse_options(argc, argv, popcorn.seed);
+  if (!parsed.options) {
+    std::fwrite(parsed.text.data(), 1, parsed.text.size(), parsed.to_stderr ? stderr : stdout);
+    return parsed.to_stderr ? ExitCode::usage : ExitCode::ok;
+  }
+  return run_options(*parsed.options, wiring, std::move(popcorn.fd), start);
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const Wiring& wiring) {
+  try {
+    return static_cast<int>(run_or_throw(argc, argv, wiring));
+  } catch (const Error& error) {
+    say(error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    say(fmt::format("kbench failed ({}); this is a fault of kbench, please report it",
+                    error.what()));
+    return static_cast<int>(ExitCode::usage);
+  }
+}
+
+}  // namespace kbench

@@ -1,0 +1,248 @@
+// The runner's side of the channel: one message out, events in, one answer or a failure in words.
+// Knows neither what a job means nor where results go.
+#include "runner/session.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+
+#include "core/text.h"
+#include "runner/say.h"
+
+namespace kbench {
+namespace {
+
+/// Loading a plug-in and opening a device; a constructor of a plug-in may hang.
+constexpr double k_set_up_limit_s = 120;
+
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw Error(ExitCode::usage, "no random numbers for a token (getrandom); check the system");
+  }
+  std::string token;
+  for (unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+template <class Wanted>
+std::variant<Wanted, Failure> narrow(std::variant<Hello, Reply, Failure> answer) {
+  if (auto* wanted = std::get_if<Wanted>(&answer)) return std::move(*wanted);
+  return std::get<Failure>(std::move(answer));
+}
+
+}  // namespace
+
+Session::Session(Start start, Watch& watch)
+    : start_(std::move(start)), watch_(watch), output_([](std::string_view line) { say(line); }) {}
+
+std::variant<Hello, Failure> Session::set_up(Setup setup) {
+  end();
+  if (abandoned_) {
+    return Failure{Failure::Kind::hang, "not run (the worker's thread does not return)"};
+  }
+  worker_ = start_();
+  decoder_ = FrameDecoder();
+  received_.clear();
+  status_ready_ = false;
+  setup.token = random_token();
+  event_ = Event{};
+  event_.phase = "set-up";
+  event_.what = "the worker's set-up";
+  event_.limit_s = k_set_up_limit_s;
+  Answer answer = converse(setup.token, setup);
+  if (std::holds_alternative<Reply>(answer)) {
+    return fail(Failure::Kind::disturbed,
+                "worker's channel was disturbed (a reply before any job)");
+  }
+  return narrow<Hello>(std::move(answer));
+}
+
+std::variant<Reply, Failure> Session::run(Job job) {
+  KBENCH_ASSERT(worker_ != nullptr);
+  output_.begin_case();
+  job.token = random_token();
+  event_ = Event{};
+  Answer answer = converse(job.token, job);
+  if (std::holds_alternative<Hello>(answer)) {
+    return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
+  }
+  return narrow<Reply>(std::move(answer));
+}
+
+void Session::end() {
+  if (worker_ == nullptr) return;
+  if (!worker_->end()) {
+    abandoned_ = worker_->status() < 0;
+    if (!abandoned_) say("a process of the worker does not die; it is left to the keeper");
+  }
+  read_output();
+  output_.flush();
+  worker_.reset();
+}
+
+Session::Answer Session::converse(const std::string& token, const Message& message) {
+  token_ = token;
+  hang_at_.reset();
+  if (event_.limit_s > 0) {
+    hang_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(event_.limit_s));
+  }
+  if (!send(encode_frame(to_json(message)))) return channel_closed();
+  Answer answer = wait_for_answer();
+  read_output();
+  output_.flush();
+  return answer;
+}
+
+bool Session::send(std::string_view frame) {
+  while (!frame.empty()) {
+    const ssize_t count = ::send(worker_->socket(), frame.data(), frame.size(), MSG_NOSIGNAL);
+    if (count > 0) {
+      frame.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      pollfd entry{worker_->socket(), POLLOUT, 0};
+      constexpr int k_reading_limit_ms = 10000;
+      if (poll(&entry, 1, k_reading_limit_ms) <= 0) return false;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Session::Answer Session::wait_for_answer() {
+  for (;;) {
+    if (auto answer = read_messages()) return std::move(*answer);
+    if (auto answer = check_limits()) return std::move(*answer);
+    wait_for_news();
+    read_output();
+    // Everything that the worker said comes before the news of its death.
+    const bool open = read_socket();
+    if (auto answer = read_messages()) return std::move(*answer);
+    if (!open || status_ready_) return channel_closed();
+  }
+}
+
+void Session::wait_for_news() {
+  std::array<pollfd, 4> entries = {{{worker_->socket(), POLLIN, 0},
+                                    {worker_->output(), POLLIN, 0},
+                                    {worker_->status(), POLLIN, 0},
+                                    {watch_.signal_fd(), POLLIN, 0}}};
+  std::optional<Clock::time_point> until = watch_.deadline();
+  if (hang_at_ && (!until || *hang_at_ < *until)) until = hang_at_;
+  int timeout_ms = -1;
+  if (until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()).count();
+    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000000));
+  }
+  poll(entries.data(), entries.size(), timeout_ms);
+  status_ready_ = (entries[2].revents & (POLLIN | POLLHUP)) != 0;
+}
+
+/// Reads what there is; false at the end of the stream.
+bool Session::read_socket() {
+  std::array<char, 65536> bytes;
+  // A writer without end must not keep us from looking at the limits.
+  for (int round = 0; round < 16; ++round) {
+    const ssize_t count = ::recv(worker_->socket(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (count > 0) {
+      received_.append(bytes.data(), static_cast<std::size_t>(count));
+    } else {
+      return count < 0 && (errno == EAGAIN || errno == EINTR);
+    }
+  }
+  status_ready_ = false;
+  return true;
+}
+
+void Session::read_output() {
+  if (worker_ == nullptr || worker_->output() < 0) return;
+  std::array<char, 65536> bytes;
+  for (int round = 0; round < 16; ++round) {
+    const ssize_t count = ::read(worker_->output(), bytes.data(), bytes.size());
+    if (count <= 0) return;
+    output_.take({bytes.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+std::optional<Session::Answer> Session::read_messages() {
+  try {
+    decoder_.feed(std::exchange(received_, {}));
+    while (auto payload = decoder_.next()) {
+      if (auto answer = take_message(*payload)) return answer;
+    }
+  } catch (const std::runtime_error& error) {
+    return fail(Failure::Kind::disturbed, fmt::format("worker's channel was disturbed ({})",
+                                                      shorten(to_one_line(error.what()), 200)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Session::Answer> Session::take_message(const std::string& payload) {
+  Message message = from_json(payload);
+  const std::string token = std::visit([](const auto& m) { return m.token; }, message);
+  if (token != token_) throw std::runtime_error("a message without the token of the job");
+  if (auto* event = std::get_if<Event>(&message)) {
+    event_ = std::move(*event);
+    hang_at_.reset();
+    if (event_.limit_s > 0 && std::isfinite(event_.limit_s)) {
+      const double limit_s = std::min(event_.limit_s, 1e9);
+      hang_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(limit_s));
+    }
+    return std::nullopt;
+  }
+  if (auto* hello = std::get_if<Hello>(&message)) return std::move(*hello);
+  if (auto* reply = std::get_if<Reply>(&message)) return std::move(*reply);
+  throw std::runtime_error("a message that only the runner sends");
+}
+
+std::optional<Session::Answer> Session::check_limits() {
+  if (watch_.must_stop()) {
+    return fail(Failure::Kind::stopped, fmt::format("stopped ({})", watch_.reason()));
+  }
+  if (hang_at_ && Clock::now() >= *hang_at_) {
+    return fail(Failure::Kind::hang,
+                fmt::format("{} did not return within {:g} s: killed{}",
+                            event_.what.empty() ? "the worker" : to_one_line(event_.what),
+                            event_.limit_s, phase()));
+  }
+  return std::nullopt;
+}
+
+Failure Session::channel_closed() {
+  if (worker_->status() < 0) {
+    return fail(Failure::Kind::disturbed, "worker's channel was disturbed (closed)" + phase());
+  }
+  // A death closes the channel a moment before the keeper can tell of it.
+  constexpr int k_death_notice_ms = 1000;
+  pollfd entry{worker_->status(), POLLIN, 0};
+  if (poll(&entry, 1, k_death_notice_ms) <= 0) {
+    return fail(Failure::Kind::disturbed,
+                "worker's channel was disturbed (closed by the living worker)" + phase());
+  }
+  const std::string how = worker_->death().value_or("lost");
+  return fail(Failure::Kind::death, fmt::format("worker {} before replying{}", how, phase()));
+}
+
+Failure Session::fail(Failure::Kind kind, std::string words) {
+  end();
+  return Failure{kind, std::move(words)};
+}
+
+std::string Session::phase() const {
+  if (event_.phase.empty()) return "";
+  const std::string name = shorten(to_one_line(event_.phase), 60);
+  return event_.repeat > 0 ? fmt::format(" (phase: {} {})", name, event_.repeat)
+                           : fmt::format(" (phase: {})", name);
+}
+
+}  // namespace kbench

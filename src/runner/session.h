@@ -1,0 +1,75 @@
+// One conversation with workers: starts them, gives them jobs, enforces limits, and says in words
+// what went wrong. Replaces a worker after its death or when the kernel changes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/frame.h"
+#include "core/message.h"
+#include "runner/output.h"
+#include "runner/watch.h"
+#include "runner/worker.h"
+
+namespace kbench {
+
+/// Why there is no answer. `words` is what the case fails with.
+struct Failure {
+  enum class Kind { death, hang, disturbed, stopped } kind = Kind::death;
+  std::string words;
+};
+
+class Session {
+ public:
+  using Start = std::function<std::unique_ptr<Worker>()>;
+
+  /// `watch` must outlive the session.
+  Session(Start start, Watch& watch);
+
+  /// Ends the worker there is, starts a new one and sets it up; fills in the token.
+  std::variant<Hello, Failure> set_up(Setup setup);
+
+  /// Runs one job on the worker of the last set_up; fills in the token. After a Failure there is no
+  /// worker any more.
+  std::variant<Reply, Failure> run(Job job);
+
+  bool has_worker() const { return worker_ != nullptr; }
+  /// Ends the worker and all its processes.
+  void end();
+  /// True once a worker could not be ended (a thread that hangs): the process must leave by _exit.
+  bool abandoned() const { return abandoned_; }
+
+ private:
+  using Answer = std::variant<Hello, Reply, Failure>;
+  using Clock = Watch::Clock;
+
+  Answer converse(const std::string& token, const Message& message);
+  Answer wait_for_answer();
+  std::optional<Answer> take_message(const std::string& payload);
+  std::optional<Answer> read_messages();
+  std::optional<Answer> check_limits();
+  bool send(std::string_view frame);
+  void wait_for_news();
+  bool read_socket();
+  void read_output();
+  Failure fail(Failure::Kind kind, std::string words);
+  Failure channel_closed();
+  std::string phase() const;
+
+  Start start_;
+  Watch& watch_;
+  std::unique_ptr<Worker> worker_;
+  FrameDecoder decoder_;
+  std::string received_;  ///< not yet given to the decoder
+  OutputForwarder output_;
+  std::string token_;
+  Event event_;  ///< the newest of the present job
+  std::optional<Clock::time_point> hang_at_;
+  bool status_ready_ = false;
+  bool abandoned_ = false;
+};
+
+}  // namespace kbench

@@ -1,0 +1,10 @@
+# Makes starter_texts.cpp out of examples/simple; sets KBENCH_STARTER_TEXTS to its path.
+foreach(problem IN ITEMS qr_v2 eigh_py)
+  foreach(extension IN ITEMS cu cpp c)
+    set(file "${PROJECT_SOURCE_DIR}/examples/simple/${problem}.${extension}")
+    file(READ "${file}" KBENCH_STARTER_${problem}_${extension})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  endforeach()
+endforeach()
+set(KBENCH_STARTER_TEXTS "${CMAKE_CURRENT_BINARY_DIR}/starter_texts.cpp")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/starter_texts.cpp.in" "${KBENCH_STARTER_TEXTS}" @ONLY)

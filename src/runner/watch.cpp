@@ -1,0 +1,54 @@
+// Signals and the run's deadline as things to wait for. Knows neither workers nor cases.
+#include "runner/watch.h"
+
+#include <fmt/core.h>
+#include <sys/signalfd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace kbench {
+
+Watch::Watch(Clock::time_point start) : start_(start) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  fd_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd_) {
+    throw Error(ExitCode::usage, fmt::format("cannot watch signals (signalfd: {}); raise the limit "
+                                             "of open files",
+                                             std::strerror(errno)));
+  }
+}
+
+Watch::~Watch() {
+  // Signals that came late must not strike when they are unblocked.
+  must_stop();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::optional<Watch::Clock::time_point> Watch::deadline() const {
+  if (!limit_s_) return std::nullopt;
+  return start_ +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*limit_s_));
+}
+
+bool Watch::must_stop() {
+  signalfd_siginfo info;
+  while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    signalled_ = signalled_ || !expired_;
+  }
+  if (!signalled_ && limit_s_ && Clock::now() >= *deadline()) expired_ = true;
+  return signalled_ || expired_;
+}
+
+std::string Watch::short_reason() const { return signalled_ ? "interrupted" : "time limit"; }
+
+std::string Watch::reason() const {
+  return signalled_ ? short_reason() : fmt::format("time limit of {:g} s", limit_s_.value_or(0));
+}
+
+}  // namespace kbench

@@ -1,0 +1,45 @@
+// What may end a run early: the run's time limit and the signals SIGTERM, SIGINT and SIGHUP.
+#pragma once
+
+#include <signal.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "runner/fd.h"
+
+namespace kbench {
+
+/// Takes the three signals through a descriptor while it lives, so that no code runs in a handler
+/// and the verdict is always written. Later signals change nothing: what is left to do is short.
+class Watch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Watch(Clock::time_point start);
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();
+
+  void limit(std::optional<double> seconds) { limit_s_ = seconds; }
+
+  int signal_fd() const { return fd_.get(); }
+  std::optional<Clock::time_point> deadline() const;
+  /// True once the run must end; stays true.
+  bool must_stop();
+  /// `interrupted` or `time limit`, once must_stop() is true.
+  std::string short_reason() const;
+  /// `interrupted` or `time limit of 60 s`.
+  std::string reason() const;
+
+ private:
+  Clock::time_point start_;
+  std::optional<double> limit_s_;
+  sigset_t before_{};
+  Fd fd_;
+  bool signalled_ = false;
+  bool expired_ = false;
+};
+
+}  // namespace kbench

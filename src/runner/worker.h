@@ -1,0 +1,33 @@
+// A worker as the session sees it. Two kinds: a process of its own, and a thread for --in-process.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace kbench {
+
+class Worker {
+ public:
+  /// Ends the worker.
+  virtual ~Worker() = default;
+  /// The runner's end of the channel, non-blocking.
+  virtual int socket() const = 0;
+  /// Read end of its stdout and stderr, non-blocking; -1 when they are the runner's own.
+  virtual int output() const = 0;
+  /// Readable once the worker is dead; -1 when its death is the runner's own.
+  virtual int status() const = 0;
+  /// `killed by SIGSEGV` or `exited with status 0`, once dead of its own.
+  virtual std::optional<std::string> death() = 0;
+  /// Ends it, with every process that it started. True when nothing of it is left.
+  virtual bool end() = 0;
+};
+
+/// Starts `worker --socket N` of this executable under a keeper. Throws Error(usage).
+std::unique_ptr<Worker> start_worker_process();
+
+/// Runs `serve` in a thread. end() gives up on a thread that does not return: the process can then
+/// only leave by _exit.
+std::unique_ptr<Worker> start_worker_thread(int (*serve)(int socket));
+
+}  // namespace kbench

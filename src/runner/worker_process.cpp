@@ -1,0 +1,131 @@
+// Starts and ends the worker as a process under its keeper. Knows descriptors and signals; does not
+// know what is said on the channel.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "runner/descendants.h"
+#include "runner/fd.h"
+#include "runner/keeper.h"
+#include "runner/paths.h"
+#include "runner/worker.h"
+
+namespace kbench {
+namespace {
+
+constexpr int k_patience_ms = 10000;
+
+[[noreturn]] void refuse(const char* what) {
+  throw Error(ExitCode::usage,
+              fmt::format("cannot start a worker ({}: {}); free processes and descriptors", what,
+                          std::strerror(errno)));
+}
+
+struct Pipe {
+  Fd read, write;
+};
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse("pipe2");
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+std::string describe(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const char* name = sigabbrev_np(WTERMSIG(wait_status));
+    return name != nullptr ? fmt::format("killed by SIG{}", name)
+                           : fmt::format("killed by signal {}", WTERMSIG(wait_status));
+  }
+  return fmt::format("exited with status {}", WEXITSTATUS(wait_status));
+}
+
+class WorkerProcess : public Worker {
+ public:
+  WorkerProcess() : spared_(children_of(getpid())) {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) refuse("socketpair");
+    socket_ = Fd(ends[0]);
+    const Fd theirs(ends[1]);
+    Pipe output = make_pipe(), life = make_pipe(), status = make_pipe();
+    const std::string executable = executable_path();
+    // Should the keeper be killed, its orphans come here.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    keeper_ = fork();
+    if (keeper_ < 0) refuse("fork");
+    if (keeper_ == 0) {
+      keep({life.read.get(), status.write.get(), theirs.get(), output.write.get()}, executable);
+    }
+    output_ = std::move(output.read);
+    life_ = std::move(life.write);
+    status_ = std::move(status.read);
+    fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
+    fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  }
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  ~WorkerProcess() override { end(); }
+
+  int socket() const override { return socket_.get(); }
+  int output() const override { return output_.get(); }
+  int status() const override { return status_.get(); }
+
+  std::optional<std::string> death() override {
+    int value = 0;
+    const ssize_t count = ::read(status_.get(), &value, sizeof value);
+    if (count == static_cast<ssize_t>(sizeof value)) return describe(value);
+    return "lost (its keeper was killed)";
+  }
+
+  bool end() override {
+    if (keeper_ <= 0) return true;
+    life_.reset();
+    int status = 0;
+    if (!wait_for_keeper(status)) return false;
+    keeper_ = -1;
+    if (WIFEXITED(status)) return WEXITSTATUS(status) == 0;
+    return end_descendants(spared_, k_patience_ms);
+  }
+
+ private:
+  /// The status pipe closes when the keeper exits: nobody else holds its write end.
+  bool wait_for_keeper(int& status) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(k_patience_ms);
+    std::array<char, 64> rest{};
+    for (;;) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+      pollfd entry{status_.get(), POLLIN, 0};
+      if (left.count() <= 0 || poll(&entry, 1, static_cast<int>(left.count())) == 0) return false;
+      if ((entry.revents & (POLLIN | POLLHUP)) != 0 &&
+          ::read(status_.get(), rest.data(), rest.size()) <= 0) {
+        break;
+      }
+    }
+    return waitpid(keeper_, &status, 0) == keeper_;
+  }
+
+  std::vector<pid_t> spared_;
+  Fd socket_, output_, life_, status_;
+  pid_t keeper_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<Worker> start_worker_process() { return std::make_unique<WorkerProcess>(); }
+
+}  // namespace kbench

@@ -1,0 +1,176 @@
+// Allocates, restores, poisons and inspects the arrays of a case. Knows the shapes a problem states
+// and the ABI's structs; never calls a kernel.
+#include "worker/case_arrays.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace kbench {
+namespace {
+
+constexpr std::uint8_t k_poison = 0xFF;  // four of them are a NaN
+constexpr double k_gib = 1024.0 * 1024.0 * 1024.0;
+
+std::int64_t elements(int rank, std::int64_t batch, std::int64_t n) {
+  return rank == 3 ? batch * n * n : batch * n;
+}
+
+kbench_tensor make_tensor(int rank, std::int64_t batch, std::int64_t n, std::int32_t layout) {
+  kbench_tensor tensor{};
+  tensor.size[0] = batch;
+  tensor.size[1] = n;
+  tensor.size[2] = rank == 3 ? n : 1;
+  tensor.size[3] = 1;
+  tensor.rank = rank;
+  tensor.dtype = KBENCH_FLOAT32;
+  tensor.layout = rank == 3 ? layout : std::int32_t{KBENCH_ROW_MAJOR};
+  return tensor;
+}
+
+[[noreturn]] void refuse(double need, std::int64_t free, const std::string& why) {
+  throw Error(ExitCode::case_failed,
+              fmt::format("out of device memory before allocating ({} needs {:.2f} GiB, {:.2f} GiB "
+                          "are free); lower batch or n",
+                          why, need / k_gib, static_cast<double>(free) / k_gib));
+}
+
+}  // namespace
+
+void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
+                    bool with_outputs) {
+  // In double: a valid case line may ask for more bytes than 64 bits can add up.
+  const double matrix_bytes = 4.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.n) *
+                              static_cast<double>(spec.n);
+  const double vector_bytes = 4.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.n);
+  const double guards = 2.0 * k_guard_bytes + k_data_alignment;
+  double per_call = matrix_bytes;
+  if (with_outputs) {
+    per_call += matrix_bytes + guards;
+    for (const OutputShape& shape : problem.outputs()) {
+      per_call += (shape.rank == 3 ? matrix_bytes : vector_bytes) + guards;
+    }
+  }
+  double need = per_call * static_cast<double>(count);
+  const std::int64_t free = device.free_bytes();
+  const std::string why =
+      fmt::format("{} call{} of batch {}, n {}", count, count == 1 ? "" : "s", spec.batch, spec.n);
+  if (need > static_cast<double>(free)) refuse(need, free, why);
+  need += static_cast<double>(problem.scratch_bytes(spec));
+  if (need > static_cast<double>(free)) refuse(need, free, why + " with the checker's scratch");
+}
+
+CaseArrays::CaseArrays(Device& device, const Problem& problem, const Case& spec,
+                       std::int32_t layout, std::int64_t count)
+    : device_(device),
+      problem_(problem),
+      batch_(spec.batch),
+      n_(spec.n),
+      layout_(layout),
+      guarded_(device),
+      workspace_(device),
+      tensors_(static_cast<std::size_t>(count)) {
+  for (std::int64_t j = 0; j < count; ++j) {
+    pristine_.emplace_back(device, elements(3, batch_, n_));
+    pristine_data_.push_back(pristine_.back().get());
+  }
+  shapes_.input = make_tensor(3, batch_, n_, KBENCH_ROW_MAJOR);
+  for (const OutputShape& shape : problem.outputs()) {
+    shapes_.outputs.push_back(make_tensor(shape.rank, batch_, n_, layout_));
+  }
+  allocate_guarded();
+}
+
+void CaseArrays::allocate_guarded() {
+  const std::size_t per_call = 1 + shapes_.outputs.size();
+  for (std::size_t j = 0; j < tensors_.size(); ++j) {
+    guarded_.add(fmt::format("input `A` (call {})", j + 1), pristine_[j].bytes());
+    for (std::size_t k = 0; k < shapes_.outputs.size(); ++k) {
+      guarded_.add(fmt::format("output `{}` (call {})", problem_.outputs()[k].name, j + 1),
+                   output_count(k) * std::int64_t{sizeof(float)});
+    }
+  }
+  guarded_.allocate();
+  for (std::size_t j = 0; j < tensors_.size(); ++j) {
+    Tensors& own = tensors_[j] = shapes_;
+    own.input.data = guarded_.data(j * per_call);
+    for (std::size_t k = 0; k < own.outputs.size(); ++k) {
+      own.outputs[k].data = guarded_.data(j * per_call + 1 + k);
+      own.output_data.push_back(static_cast<const float*>(own.outputs[k].data));
+    }
+  }
+}
+
+kbench_call CaseArrays::shapes(char* error, std::uint32_t error_size) {
+  kbench_call call{};
+  call.inputs = &shapes_.input;
+  call.outputs = shapes_.outputs.data();
+  call.input_count = 1;
+  call.output_count = static_cast<std::int32_t>(shapes_.outputs.size());
+  call.stream = device_.stream();
+  call.error = error;
+  call.error_size = error_size;
+  return call;
+}
+
+void CaseArrays::complete(std::int64_t workspace_bytes, char* error, std::uint32_t error_size) {
+  if (workspace_bytes > 0) {
+    const std::int64_t free = device_.free_bytes();
+    if (workspace_bytes > free) {
+      refuse(static_cast<double>(workspace_bytes), free, "the kernel's workspace");
+    }
+    // Whole words, so that the guard behind it begins at one.
+    workspace_.add("the workspace", (workspace_bytes + 3) / 4 * 4);
+    workspace_.allocate();
+  }
+  for (Tensors& own : tensors_) {
+    kbench_call call = shapes(error, error_size);
+    call.inputs = &own.input;
+    call.outputs = own.outputs.data();
+    call.workspace = workspace_bytes > 0 ? workspace_.data(0) : nullptr;
+    call.workspace_bytes = static_cast<std::uint64_t>(workspace_bytes);
+    calls_.push_back(call);
+  }
+}
+
+std::span<const float* const> CaseArrays::outputs(std::int64_t j) const {
+  return tensors_[static_cast<std::size_t>(j)].output_data;
+}
+
+std::int64_t CaseArrays::output_count(std::size_t output) const {
+  return elements(shapes_.outputs[output].rank, batch_, n_);
+}
+
+void CaseArrays::restore_inputs() {
+  for (std::size_t j = 0; j < tensors_.size(); ++j) {
+    device_.copy(tensors_[j].input.data, pristine_[j].get(), pristine_[j].bytes());
+  }
+}
+
+void CaseArrays::poison_outputs() {
+  for (const Tensors& own : tensors_) {
+    for (std::size_t k = 0; k < own.outputs.size(); ++k) {
+      device_.fill(own.outputs[k].data, k_poison, output_count(k) * std::int64_t{sizeof(float)});
+    }
+  }
+  if (workspace_.size() > 0) device_.fill(workspace_.data(0), k_poison, workspace_.bytes(0));
+}
+
+std::string CaseArrays::breach() const {
+  const std::string found = guarded_.breach();
+  return found.empty() ? workspace_.breach() : found;
+}
+
+bool CaseArrays::input_unchanged(std::int64_t j) const {
+  const std::size_t index = static_cast<std::size_t>(j);
+  return device_.equal(tensors_[index].input.data, pristine_[index].get(),
+                       pristine_[index].bytes());
+}
+
+std::int64_t CaseArrays::total_bytes() const {
+  std::int64_t total = guarded_.total_bytes();
+  for (const Buffer<float>& input : pristine_) total += input.bytes();
+  return total + (workspace_.size() > 0 ? workspace_.total_bytes() : 0);
+}
+
+}  // namespace kbench

@@ -1,0 +1,39 @@
+// How the worker tells the runner where it is: one event before and after everything that may take
+// long or never return.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "core/message.h"
+
+namespace kbench {
+
+/// Takes one event to the runner. May throw when the channel is gone.
+using EventSink = std::function<void(const Event&)>;
+
+/// Speaks for one job. Never used between the start and the stop of a stopwatch.
+class Progress {
+ public:
+  Progress(std::string token, EventSink sink) : token_(std::move(token)), sink_(std::move(sink)) {}
+
+  /// kbench's own code runs from here on; nothing but the run's time limit is enforced.
+  void own_code(const std::string& phase, std::int64_t repeat = 0, double mean_ns = 0,
+                double err_ns = 0) const {
+    sink_(Event{token_, phase, repeat, 0, "", mean_ns, err_ns});
+  }
+
+  /// The plug-in's function `what` runs from here on and must be back within `limit_s` seconds.
+  void plugin_code(const std::string& phase, std::int64_t repeat, double limit_s,
+                   const std::string& what) const {
+    sink_(Event{token_, phase, repeat, limit_s, what, 0, 0});
+  }
+
+ private:
+  std::string token_;
+  EventSink sink_;
+};
+
+}  // namespace kbench

@@ -1,0 +1,163 @@
+// The worker's loop: takes jobs from the socket, runs them, answers. The second of the two places
+// where errors are caught; knows nothing of modes, result lines or exit codes of a run.
+#include "worker/serve.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <optional>
+#include <variant>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "device/device.h"
+#include "problems/problem.h"
+#include "worker/channel.h"
+#include "worker/generate.h"
+#include "worker/kernel_plugin.h"
+#include "worker/measure.h"
+
+namespace kbench {
+namespace {
+
+constexpr std::size_t k_max_error = 4000;
+
+std::string reply_text(const std::string& text) {
+  return shorten(to_valid_utf8(text), k_max_error);
+}
+
+class Worker {
+ public:
+  explicit Worker(Channel& channel) : channel_(channel) {}
+
+  Hello set_up(const Setup& setup);
+  Reply run(const Job& job);
+
+ private:
+  const KernelPlugin& plugin(const std::string& path);
+  /// `auto` with a kernel named means that kernel's device.
+  DeviceRequest choose_device(const DeviceRequest& asked) const;
+  void dispatch(const Job& job, Reply& reply);
+
+  Channel& channel_;
+  std::optional<KernelPlugin> plugin_;
+  std::string plugin_asked_;  // as the runner named it
+  std::unique_ptr<Device> device_;
+};
+
+const KernelPlugin& Worker::plugin(const std::string& path) {
+  if (plugin_ && plugin_asked_ == path) return *plugin_;
+  if (plugin_) {
+    throw Error(ExitCode::case_failed,
+                fmt::format("this worker holds kernel `{}` and cannot load `{}` (one plug-in per "
+                            "process); start a fresh worker",
+                            plugin_asked_, path));
+  }
+  plugin_.emplace(path);
+  plugin_asked_ = path;
+  return *plugin_;
+}
+
+DeviceRequest Worker::choose_device(const DeviceRequest& asked) const {
+  if (asked.kind != DeviceRequest::Kind::automatic || !plugin_) return asked;
+  const bool cuda = device_kind(plugin_->kernel()) == DeviceKind::cuda;
+  return DeviceRequest{cuda ? DeviceRequest::Kind::cuda : DeviceRequest::Kind::host, 0};
+}
+
+Hello Worker::set_up(const Setup& setup) {
+  Hello hello;
+  hello.token = setup.token;
+  try {
+    if (!setup.kernel_path.empty()) {
+      const KernelPlugin& loaded = plugin(setup.kernel_path);
+      hello.kernel = describe(loaded.kernel(), loaded.path());
+    }
+    if (setup.list_devices) hello.devices = list_devices();
+    device_ = open_device(choose_device(setup.device), &hello.note);
+    hello.device = device_->info();
+    hello.device->free_bytes = device_->free_bytes();
+  } catch (const Error& error) {
+    hello.error = reply_text(error.what());
+    hello.code = error.code();
+  } catch (const std::exception& error) {
+    hello.error = reply_text(fmt::format("worker could not start ({})", error.what()));
+    hello.code = ExitCode::device;
+  }
+  return hello;
+}
+
+void Worker::dispatch(const Job& job, Reply& reply) {
+  const EventSink sink = [this](const Event& event) { channel_.send(event); };
+  const Problem* problem = find_problem(job.spec.problem);
+  if (problem == nullptr) {
+    throw Error(
+        ExitCode::case_failed,
+        fmt::format("worker knows no problem `{}`; see `kbench list problems`", job.spec.problem));
+  }
+  if (device_ == nullptr) {
+    throw Error(ExitCode::device, "worker has no device (set-up failed); see its first message");
+  }
+  if (job.seeds.empty()) {
+    throw Error(ExitCode::case_failed, "job names no seed (nothing to build an input from)");
+  }
+  if (job.kind == JobKind::generate) {
+    run_generate(*device_, *problem, job, sink, reply);
+    return;
+  }
+  if (job.kernel_path.empty()) {
+    throw Error(ExitCode::case_failed, "job names no kernel; use `--kernel NAME|PATH.so`");
+  }
+  const KernelPlugin& loaded = plugin(job.kernel_path);
+  reply.kernel = describe(loaded.kernel(), loaded.path());
+  check_match(loaded.kernel(), job.spec.problem, device_->info().kind);
+  run_kernel_job(*device_, *problem, loaded.kernel(), job, sink, reply);
+}
+
+Reply Worker::run(const Job& job) {
+  Reply reply;
+  reply.token = job.token;
+  try {
+    dispatch(job, reply);
+    reply.passed = true;
+  } catch (const ChannelError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    reply.error = reply_text(error.what());
+    reply.worker_unusable = error.sticky();
+  } catch (const std::bad_alloc&) {
+    reply.error = "out of host memory; lower batch or n";
+  } catch (const std::exception& error) {
+    reply.error = reply_text(error.what());
+  }
+  return reply;
+}
+
+int serve_until_closed(Channel& channel) {
+  Worker worker(channel);
+  while (const std::optional<Message> message = channel.receive()) {
+    if (const Setup* setup = std::get_if<Setup>(&*message)) {
+      channel.send(worker.set_up(*setup));
+    } else if (const Job* job = std::get_if<Job>(&*message)) {
+      channel.send(worker.run(*job));
+    } else {
+      throw ChannelError("the runner sent a message that only a worker sends");
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int serve(int socket) {
+  Channel channel(socket);
+  try {
+    return serve_until_closed(channel);
+  } catch (const ChannelError& error) {
+    std::fprintf(stderr, "kbench worker: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace kbench

@@ -1,0 +1,37 @@
+// Right for the first calls of a case and zeros from then on: what a kernel that only wants to pass
+// the first check would do.
+#include "plugin.h"
+
+namespace {
+
+constexpr std::int64_t k_right_calls = 7;
+
+int create(const kbench_call*, void** state) {
+  *state = new std::int64_t{0};
+  return 0;
+}
+
+int custom_kernel(void* state, const kbench_call* call) {
+  std::int64_t& calls = *static_cast<std::int64_t*>(state);
+  kbench_test::solve(call);
+  if (++calls > k_right_calls) *kbench_test::output(call, 0) = 0.0f;
+  return 0;
+}
+
+void destroy(void* state) { delete static_cast<std::int64_t*>(state); }
+
+}  // namespace
+
+extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {KBENCH_ABI_VERSION,
+                                                                         "wrong_later",
+                                                                         "qr_v2",
+                                                                         "test plug-in",
+                                                                         KBENCH_HOST,
+                                                                         KBENCH_ROW_MAJOR,
+                                                                         0,
+                                                                         create,
+                                                                         nullptr,
+                                                                         nullptr,
+                                                                         custom_kernel,
+                                                                         nullptr,
+                                                                         destroy};

@@ -1,0 +1,13 @@
+// A worker that does what the case's name says, and a table of problems that have such cases.
+#pragma once
+
+#include <span>
+
+#include "core/spec.h"
+
+/// The kernel's behaviour is the case name: `dense` passes, `segv` dies, `hang` never returns, ...
+/// Environment: FAKE_LOG is a file that every set-up and job is appended to, FAKE_FIFO a fifo that
+/// takes the process ids of cases that wait, FAKE_HELLO what is wrong with the set-up.
+int fake_serve(int socket);
+
+std::span<const kbench::ProblemInfo* const> fake_problems();

@@ -1,0 +1,175 @@
+// The results document: complete, valid, and on disk after every case.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "kbench_process.h"
+#include "runner/report.h"
+
+using namespace kbench;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* k_dense = "batch: 2; n: 4; cond: 1; seed: 5\n";
+constexpr const char* k_wrong = "batch: 3; n: 4; cond: 1; seed: 6; case: wrong\n";
+constexpr const char* k_wait = "batch: 3; n: 4; cond: 1; seed: 6; case: wait\n";
+
+std::string two_cases() { return std::string(k_dense) + k_wrong; }
+
+}  // namespace
+
+TEST_CASE("the document holds the machine, the device, the settings and every case") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", two_cases());
+  const Outcome outcome =
+      kbench_run(tree, {"benchmark", file, "--problem", "qr_v2", "--only", "0,1", "--json",
+                        tree.path("r.json"), "--range", "off", "--no-warmup"});
+  CHECK(outcome.status == 112);
+  const json document = json::parse(tree.read("r.json"));
+  CHECK(document["schema"] == "kbench.results/1");
+  CHECK(document["mode"] == "benchmark");
+  CHECK(document["command_line"].size() == 12);
+  CHECK(document["started"].get<std::string>().back() == 'Z');
+  for (const char* key : {"hostname", "os", "kernel", "cpu", "cores", "memory_bytes"}) {
+    CHECK(document["machine"].contains(key));
+  }
+  CHECK(document["device"]["name"] == "Fake CPU");
+  CHECK(document["device"]["clock"] == "steady_clock");
+  CHECK(document["options"] == json::parse(R"({"flush_bytes": 4096, "range": false,
+                                              "warm_up": false, "repeats": null})"));
+  CHECK(document["verdict"] == "fail");
+  CHECK(document["exit_code"] == 112);
+  CHECK(document["problems"][0]["geometric_mean_ns"].is_null());
+
+  const json& good = document["cases"][0];
+  CHECK(good["status"] == "pass");
+  CHECK(good["samples_ns"] == json({1000.0, 1250.0, 1500.0}));
+  CHECK(good["summary_ns"]["mean"] == 1250.0);
+  CHECK(good["residuals"]["scaled_residual"] == 0.5);
+  CHECK(good["kernel"]["name"] == "lapack");
+  CHECK(good["inputs"][0]["ms"] == 1.5);
+  CHECK(good["comparable"] == true);
+  CHECK(good["error"].is_null());
+  CHECK(good["n"] == 4);
+  CHECK(good["case"] == "dense");
+  const json& bad = document["cases"][1];
+  CHECK(bad["status"] == "fail");
+  CHECK(bad["error"] == "factor: matrix 3: 7 > 2");
+  CHECK(bad["summary_ns"].is_null());
+}
+
+TEST_CASE("a filtered run keeps the original numbers of its cases") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", two_cases() + k_dense);
+  kbench_run(tree, {"test", file, "--problem", "qr_v2", "--only", "2", "--json", tree.path("r")});
+  const json document = json::parse(tree.read("r"));
+  REQUIRE(document["cases"].size() == 1);
+  CHECK(document["cases"][0]["index"] == 0);
+  CHECK(document["cases"][0]["case_index"] == 2);
+}
+
+TEST_CASE("figures that are no numbers stand as strings and text is valid") {
+  RunRecord record;
+  record.mode = find_mode("benchmark");
+  CaseRecord row;
+  row.ended = true;
+  row.error = "bad \xff byte";
+  row.reply.samples_ns = {std::nan(""), INFINITY, -INFINITY, 1};
+  row.reply.worst_of_gate = INFINITY;
+  record.cases.push_back(row);
+  const json document = json::parse(json_document(record));
+  CHECK(document["cases"][0]["samples_ns"] == json({"nan", "inf", "-inf", 1.0}));
+  CHECK(document["cases"][0]["worst_of_gate"] == "inf");
+  CHECK(document["cases"][0]["error"] == "bad \xef\xbf\xbd byte");
+}
+
+TEST_CASE("why figures are no ranking stands in the table and in the document") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  struct Row {
+    std::vector<std::string> arguments;
+    Environment environment;
+    json reason;
+  };
+  const std::vector<Row> rows = {
+      {{"--repeats", "3"}, {}, "--repeats 3"},
+      {{"--no-warmup"}, {}, nullptr},
+      {{}, {{"NV_COMPUTE_PROFILER_PERFWORKS_DIR", "/x"}}, "run under ncu"},
+      {{}, {{"NV_NSIGHT_INJECTION_PORT_BASE", "1"}}, "run under ncu"},
+      {{}, {{"NSYS_PROFILING_SESSION_ID", "1"}}, "run under nsys"},
+      {{}, {{"CUDA_INJECTION64_PATH", "/x"}}, nullptr},
+  };
+  for (const Row& row : rows) {
+    std::vector<std::string> arguments = {"benchmark", file,     "--problem",
+                                          "qr_v2",     "--json", tree.path("r.json")};
+    arguments.insert(arguments.end(), row.arguments.begin(), row.arguments.end());
+    const Outcome outcome = kbench_run(tree, arguments, row.environment);
+    CHECK(outcome.status == 0);
+    const json document = json::parse(tree.read("r.json"));
+    CHECK(document["cases"][0]["not_comparable_reason"] == row.reason);
+    CHECK(document["cases"][0]["comparable"] == row.reason.is_null());
+    const bool said = outcome.out.find("not comparable: ") != std::string::npos;
+    CHECK(said != row.reason.is_null());
+  }
+}
+
+TEST_CASE("a path that cannot be written is refused before anything runs") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  const std::string read_only = tree.write("old.json", "old");
+  chmod(read_only.c_str(), 0444);
+  for (const std::string& path : {read_only, tree.path("no/such/folder.json"), tree.path("bin")}) {
+    CAPTURE(path);
+    const Outcome outcome =
+        kbench_run(tree, {"benchmark", file, "--json", path}, {{"FAKE_LOG", tree.path("log")}});
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.err, StartsWith("cannot write the results to `" + path + "`"));
+    CHECK(outcome.out.empty());
+    CHECK(tree.read("log").empty());
+  }
+  CHECK(tree.read("old.json") == "old");
+}
+
+TEST_CASE("a link stays a link and its target is replaced") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  const std::string target = tree.write("real.json", "old");
+  std::filesystem::create_symlink(target, tree.path("link.json"));
+  CHECK(kbench_run(tree, {"test", file, "--json", tree.path("link.json")}).status == 0);
+  CHECK(std::filesystem::is_symlink(tree.path("link.json")));
+  CHECK(json::parse(tree.read("real.json"))["verdict"] == "pass");
+}
+
+TEST_CASE("an interruption loses no case that has ended") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", std::string(k_dense) + k_wait + k_dense);
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    std::filesystem::remove(tree.path("fifo"));
+    const std::string fifo = tree.make_fifo("fifo");
+    Kbench kbench(tree, {"benchmark", file, "--problem", "qr_v2", "--json", tree.path("r.json")},
+                  {{"FAKE_FIFO", fifo}});
+    const std::vector<pid_t> processes = read_processes(fifo);
+    kill(kbench.process(), signal);
+    const Outcome outcome = kbench.wait();
+    for (const pid_t process : processes) CHECK(is_gone(process));
+    const json document = json::parse(tree.read("r.json"));
+    CHECK(document["cases"][0]["summary_ns"]["mean"] == 1250.0);
+    if (signal == SIGTERM) {
+      CHECK(outcome.status == 112);
+      CHECK(document["verdict"] == "fail");
+      CHECK(document["cases"][1]["error"] == "stopped (interrupted)");
+      CHECK(document["cases"][2]["error"] == "not run (interrupted)");
+    } else {
+      CHECK(outcome.status == 128 + SIGKILL);
+      CHECK(document["finished"] == false);
+      CHECK(document["verdict"].is_null());
+      CHECK(document["cases"][1]["status"] == "not run");
+    }
+  }
+}

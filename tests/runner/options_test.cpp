@@ -1,0 +1,229 @@
+// The command line and the environment: what is accepted, what is refused and in which words.
+#include "runner/options.h"
+
+#include <cstdlib>
+#include <map>
+
+#include "catch.h"
+#include "core/error.h"
+
+using namespace kbench;
+
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+/// Variables that are set while the object lives.
+class Variables {
+ public:
+  explicit Variables(Values values) : values_(std::move(values)) {
+    for (const auto& [name, value] : values_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+  ~Variables() {
+    for (const auto& [name, value] : values_) unsetenv(name.c_str());
+  }
+
+ private:
+  Values values_;
+};
+
+Parsed parse(const std::vector<std::string>& words, const std::string& popcorn_seed = "") {
+  std::vector<const char*> argv = {"kbench"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return parse_options(static_cast<int>(argv.size()), argv.data(), popcorn_seed);
+}
+
+Options options(const std::vector<std::string>& words, const std::string& popcorn_seed = "") {
+  return parse(words, popcorn_seed).options.value();
+}
+
+/// Message of the usage error, empty when there is none.
+std::string refusal(const std::vector<std::string>& words, const std::string& popcorn_seed = "") {
+  try {
+    parse(words, popcorn_seed);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("options stand before or after the verb, with a blank or an equals sign") {
+  const std::vector<std::vector<std::string>> lines = {
+      {"--device", "host", "benchmark", "f.txt", "--repeats", "3", "--no-warmup"},
+      {"benchmark", "f.txt", "--device", "host", "--repeats=3", "--no-warmup"},
+      {"--device=host", "--no-warmup", "benchmark", "--repeats", "3", "f.txt"},
+      {"--repeats", "3", "benchmark", "--no-warmup", "f.txt", "--device=host"},
+  };
+  for (const auto& line : lines) {
+    CAPTURE(line);
+    const Options parsed = options(line);
+    CHECK(parsed.verb == Verb::benchmark);
+    REQUIRE(parsed.mode != nullptr);
+    CHECK(parsed.mode->id == ModeId::benchmark);
+    CHECK(parsed.file == "f.txt");
+    CHECK(parsed.device.kind == DeviceRequest::Kind::host);
+    CHECK(parsed.repeats == 3);
+    CHECK(parsed.no_warmup);
+  }
+}
+
+TEST_CASE("a value that is named like a verb is no verb") {
+  CHECK(options({"--problem", "test", "profile", "f.txt"}).verb == Verb::profile);
+}
+
+TEST_CASE("every option of a mode arrives in its field") {
+  const Options all =
+      options({"leaderboard", "--problem",      "qr_v2", "--kernel",       "k", "--device",
+               "cuda:2",      "--only",         "4,1",   "--json",         "j", "--time-limit",
+               "2.5",         "--seed",         "7",     "--save-failing", "d", "--range",
+               "off",         "--call-timeout", "9",     "--in-process"});
+  CHECK(all.problem == "qr_v2");
+  CHECK(all.kernel == "k");
+  CHECK(all.device.kind == DeviceRequest::Kind::cuda);
+  CHECK(all.device.index == 2);
+  CHECK(all.only == std::vector<std::int64_t>{1, 4});
+  CHECK(all.json == "j");
+  CHECK(all.time_limit_s == 2.5);
+  CHECK(all.seed == 7);
+  CHECK(all.save_failing == "d");
+  CHECK_FALSE(all.range);
+  CHECK(all.call_timeout_s == 9);
+  CHECK(all.in_process);
+  const Options generate = options({"generate", "--out", "d", "--inputs", "benchmark"});
+  CHECK(generate.mode == nullptr);
+  CHECK(generate.out == "d");
+  CHECK(generate.benchmark_inputs);
+  CHECK(options({"test", "--input", "a.npy"}).input == "a.npy");
+}
+
+TEST_CASE("without options the defaults hold") {
+  const Options parsed = options({"test"});
+  CHECK(parsed.file.empty());
+  CHECK(parsed.range);
+  CHECK_FALSE(parsed.time_limit_s);
+  CHECK_FALSE(parsed.seed);
+  CHECK(parsed.repeats == 0);
+  CHECK(parsed.device.kind == DeviceRequest::Kind::automatic);
+}
+
+TEST_CASE("an option is read from its variable and the flag wins") {
+  const Variables set(Values{{"KBENCH_REPEATS", "5"},
+                             {"KBENCH_NO_WARMUP", "1"},
+                             {"KBENCH_CALL_TIMEOUT", "12"},
+                             {"KBENCH_DEVICE", ""},
+                             {"KBENCH_OUT", "not for this verb"}});
+  const Options parsed = options({"benchmark", "--call-timeout", "3"});
+  CHECK(parsed.repeats == 5);
+  CHECK(parsed.no_warmup);
+  CHECK(parsed.call_timeout_s == 3);
+  CHECK(parsed.out.empty());
+}
+
+TEST_CASE("a switch is switched off by its variable") {
+  const Variables set(Values{{"KBENCH_NO_WARMUP", "0"}, {"KBENCH_IN_PROCESS", "off"}});
+  CHECK_FALSE(options({"benchmark"}).no_warmup);
+  CHECK_FALSE(options({"benchmark"}).in_process);
+}
+
+TEST_CASE("a bad value in the environment names the variable") {
+  const std::vector<std::array<std::string, 2>> rows = {
+      {"KBENCH_REPEATS", "x"},  {"KBENCH_NO_WARMUP", "maybe"},  {"KBENCH_TIME_LIMIT", "-1"},
+      {"KBENCH_DEVICE", "tpu"}, {"KBENCH_SEED", "2147483648"},  {"KBENCH_ONLY", "1,,2"},
+      {"KBENCH_RANGE", "half"}, {"KBENCH_CALL_TIMEOUT", "nan"}, {"KBENCH_IN_PROCESS", "yes please"},
+  };
+  for (const auto& [name, value] : rows) {
+    CAPTURE(name);
+    const Variables set(Values{{name, value}});
+    CHECK_THAT(refusal({"benchmark"}),
+               ContainsSubstring("`" + value + "` is no value for `" + name));
+  }
+}
+
+TEST_CASE("the secret seed comes from the flag, its variable or POPCORN_SEED, in this order") {
+  CHECK(options({"test"}, "11").seed == 11);
+  CHECK(options({"test"}, "0").seed == 0);
+  CHECK_FALSE(options({"test"}, "").seed);
+  CHECK(options({"test", "--seed", "12"}, "11").seed == 12);
+  const Variables set(Values{{"KBENCH_SEED", "13"}});
+  CHECK(options({"test"}, "11").seed == 13);
+  CHECK(options({"test", "--seed", "12"}, "11").seed == 12);
+  for (const std::string bad : {"2147483648", "-1", "1e3", "0x10", " 5", "5 ", "five"}) {
+    CAPTURE(bad);
+    CHECK_THAT(refusal({"test"}, bad), ContainsSubstring("`POPCORN_SEED`"));
+  }
+  CHECK(options({"test", "--seed", "2147483647"}).seed == 2147483647);
+}
+
+TEST_CASE("a mistake on the command line is named with what to do") {
+  struct Row {
+    std::vector<std::string> words;
+    std::string message;
+  };
+  const std::vector<Row> rows = {
+      {{"benchmrk"}, "unknown verb `benchmrk`; did you mean `benchmark`? see `kbench --help`"},
+      {{"benchmark", "--devise", "host"}, "unknown option `--devise`; did you mean `--device`?"},
+      {{"--kernle=x", "test"}, "unknown option `--kernle`; did you mean `--kernel`?"},
+      {{"test", "-x"}, "unknown option `-x`"},
+      {{"list", "--json", "x"}, "`--json` is not an option of `kbench list`"},
+      {{"test", "--repeats", "3"}, "`--repeats` is not an option of `kbench test`"},
+      {{"test", "a.txt", "b.txt"}, "unexpected argument `b.txt` (after `a.txt`)"},
+      {{"test", ""}, "[FILE] is an empty word"},
+      {{"test", "--json"}, "--json"},
+      {{"test", "--json="}, "json"},
+      {{"test", "--only", "2,2"}, "`2,2` is no value for `--only`"},
+      {{"test", "--only", "-1"}, "`-1` is no value for `--only`"},
+      {{"benchmark", "--repeats", "0"}, "`0` is no value for `--repeats`"},
+      {{"benchmark", "--repeats", "2.5"}, "`2.5` is no value for `--repeats`"},
+      {{"benchmark", "--time-limit", "0"}, "`0` is no value for `--time-limit`"},
+      {{"benchmark", "--time-limit", "inf"}, "`inf` is no value for `--time-limit`"},
+      {{"benchmark", "--device", "gpu"}, "`gpu` is no value for `--device`"},
+      {{"generate", "f.txt"}, "add `--out DIR`"},
+      {{"generate", "--out", "d", "--inputs", "both"}, "`both` is no value for `--inputs`"},
+      {{"list", "kernls"}, "nothing to list named `kernls`; did you mean `kernels`?"},
+      {{"test", "f.txt", "--input", "a.npy"}, "exclude each other"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.words);
+    CHECK_THAT(refusal(row.words), ContainsSubstring(row.message));
+  }
+}
+
+TEST_CASE("help and version answer by themselves") {
+  CHECK_THAT(parse({"--version"}).text, StartsWith("kbench "));
+  CHECK_THAT(parse({"test", "--version"}).text, StartsWith("kbench "));
+  CHECK_FALSE(parse({"--help"}).to_stderr);
+  CHECK(parse({}).to_stderr);
+  CHECK(parse({}).text == parse({"--help"}).text);
+  CHECK(parse({"--device", "host"}).to_stderr);
+}
+
+TEST_CASE("the help of a verb shows its options, their variables and an example") {
+  struct Row {
+    std::string verb;
+    std::vector<std::string> has, lacks;
+  };
+  const std::vector<Row> rows = {
+      {"test", {"--save-failing", "KBENCH_SAVE_FAILING", "kbench test"}, {"--repeats", "--out"}},
+      {"benchmark", {"--repeats", "KBENCH_NO_WARMUP", "Example: kbench benchmark"}, {"--out"}},
+      {"leaderboard", {"--no-warmup", "--range", "on|off"}, {"--inputs"}},
+      {"profile", {"--call-timeout", "ncu"}, {"--repeats"}},
+      {"generate", {"--out", "KBENCH_INPUTS", "listed|benchmark"}, {"--json", "--kernel"}},
+      {"list", {"problems|cases|kernels|devices", "KBENCH_PROBLEM"}, {"--device"}},
+  };
+  for (const Row& row : rows) {
+    for (const auto& words : {std::vector<std::string>{row.verb, "--help"}, {"-h", row.verb}}) {
+      const Parsed parsed = parse(words);
+      CHECK_FALSE(parsed.options);
+      CHECK_FALSE(parsed.to_stderr);
+      for (const std::string& text : row.has) CHECK_THAT(parsed.text, ContainsSubstring(text));
+      for (const std::string& text : row.lacks) {
+        CHECK_THAT(parsed.text, !ContainsSubstring(text));
+      }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// CUDA plug-ins in front of a real worker on a GPU: the words for each way a GPU fails.
+#include <string>
+
+#include "catch.h"
+#include "jobs.h"
+#include "worker_process.h"
+
+using namespace kbench;
+using namespace kbench::test;
+
+namespace {
+
+std::optional<Reply> run_on_gpu(WorkerProcess& worker, const std::string& path, JobKind kind) {
+  const Hello hello = worker.set_up(setup_for(path, DeviceRequest::Kind::cuda));
+  REQUIRE(hello.error == "");
+  return worker.run(make_job(kind, path));
+}
+
+}  // namespace
+
+TEST_CASE("a right CUDA kernel passes in every kind of job", "[gpu]") {
+  for (const JobKind kind : {JobKind::check, JobKind::measure, JobKind::profile}) {
+    WorkerProcess worker;
+    const std::optional<Reply> reply = run_on_gpu(worker, plugin_path("probe"), kind);
+    REQUIRE(reply);
+    CHECK(reply->error == "");
+    CHECK(reply->passed);
+  }
+}
+
+TEST_CASE("a lost GPU context fails the case and asks for a new worker", "[gpu]") {
+  for (const char* plugin : {"cuda_sticky", "cuda_trap"}) {
+    for (const JobKind kind : {JobKind::check, JobKind::measure, JobKind::profile}) {
+      CAPTURE(plugin);
+      WorkerProcess worker;
+      const std::optional<Reply> reply = run_on_gpu(worker, plugin_path(plugin), kind);
+      REQUIRE(reply);
+      CHECK_THAT(reply->error, StartsWith("custom_kernel failed on the device ("));
+      CHECK(reply->worker_unusable);
+    }
+  }
+}
+
+TEST_CASE("a launch that failed is seen although the kernel says that all is well", "[gpu]") {
+  WorkerProcess worker;
+  const std::optional<Reply> reply =
+      run_on_gpu(worker, plugin_path("cuda_launch_error"), JobKind::check);
+  REQUIRE(reply);
+  CHECK_THAT(reply->error, StartsWith("custom_kernel failed on the device ("));
+  CHECK_THAT(reply->error, ContainsSubstring("invalid"));
+  CHECK_FALSE(reply->worker_unusable);
+}
+
+TEST_CASE("a write behind an output on the GPU is named", "[gpu]") {
+  WorkerProcess worker;
+  const std::optional<Reply> reply =
+      run_on_gpu(worker, plugin_path("cuda_writes_after"), JobKind::measure);
+  REQUIRE(reply);
+  CHECK(reply->error == "custom_kernel wrote 4 bytes after output `H` (call 1)");
+}
+
+TEST_CASE("a kernel that hangs on the GPU is announced with its limit", "[gpu]") {
+  WorkerProcess worker;
+  const std::string path = plugin_path("cuda_hang");
+  REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
+  Job job = make_job(JobKind::measure, path);
+  job.call_timeout_s = 0.25;
+  CHECK(worker.run_until_called(job).limit_s == 0.25);
+  CHECK(worker.is_alive());
+}
+
+TEST_CASE("the CUDA baselines pass every gate on ordinary and awkward shapes", "[gpu]") {
+  struct Row {
+    const char* problem;
+    std::int64_t batch, n;
+    const char* case_name;
+  };
+  const Row rows[] = {
+      {"qr_v2", 20, 32, "dense"},        {"qr_v2", 1, 1, "dense"},
+      {"qr_v2", 3, 33, "rankdef"},       {"qr_v2", 40, 176, "nearcollinear"},
+      {"qr_v2", 65535, 2, "dense"},      {"qr_v2", 65536, 3, "dense"},
+      {"qr_v2", 70001, 2, "dense"},      {"qr_v2", 2, 1024, "clustered"},
+      {"eigh_py", 20, 32, "dense"},      {"eigh_py", 3, 1, "dense"},
+      {"eigh_py", 4, 16, "lapack_zero"}, {"eigh_py", 4, 16, "lapack_identity"},
+      {"eigh_py", 65535, 2, "dense"},    {"eigh_py", 65536, 3, "dense"},
+      {"eigh_py", 70001, 2, "dense"},    {"eigh_py", 3, 1600, "dense"},
+      {"eigh_py", 16, 512, "clustered"}, {"eigh_py", 2, 64, "repeated"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.problem, row.batch, row.n, row.case_name);
+    WorkerProcess worker;
+    const std::string path = kernel_path(row.problem, "cusolver");
+    REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
+    const std::optional<Reply> reply =
+        worker.run(make_job(JobKind::check, path, row.problem, row.batch, row.n, row.case_name));
+    REQUIRE(reply);
+    CHECK(reply->error == "");
+  }
+}

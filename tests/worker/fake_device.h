@@ -1,0 +1,113 @@
+// A device that keeps a diary: its memory is the host's, and every call is written down by name.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "device/device.h"
+
+namespace kbench::test {
+
+using Diary = std::vector<std::string>;
+
+class FakeStopwatch : public Stopwatch {
+ public:
+  FakeStopwatch(Diary& diary, double sample_ns) : diary_(diary), sample_ns_(sample_ns) {}
+  void start() override { diary_.push_back("start"); }
+  void stop() override { diary_.push_back("stop"); }
+  double elapsed_ns() override { return sample_ns_; }
+
+ private:
+  Diary& diary_;
+  double sample_ns_;
+};
+
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(DeviceKind kind = DeviceKind::cuda) { info_.kind = kind; }
+  ~FakeDevice() override {
+    for (const auto& [data, bytes] : sizes_) std::free(data);
+  }
+
+  Diary diary;
+  std::int64_t free = std::int64_t{1} << 40;
+  double sample_ns = 1000;
+  std::int64_t allocated = 0;   ///< bytes that live now
+  std::string fail_at;          ///< entry of the diary that throws a DeviceError
+  std::int64_t fail_after = 0;  ///< so many of them pass first
+  bool sticky = false;
+
+  const DeviceInfo& info() const override { return info_; }
+  std::int64_t free_bytes() override { return free; }
+
+  void* allocate(std::int64_t bytes) override {
+    note("allocate");
+    const std::size_t size = static_cast<std::size_t>((bytes + 255) / 256 * 256);
+    void* data = std::aligned_alloc(256, size);
+    sizes_[data] = bytes;
+    allocated += bytes;
+    return data;
+  }
+  void release(void* data) noexcept override {
+    allocated -= sizes_[data];
+    sizes_.erase(data);
+    std::free(data);
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    note("copy");
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  void upload(void* to, const void* from, std::int64_t bytes) override {
+    note("upload");
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  void download(void* to, const void* from, std::int64_t bytes) override {
+    note("download");
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  void fill(void* data, std::uint8_t byte, std::int64_t bytes) override {
+    note("fill");
+    std::memset(data, byte, static_cast<std::size_t>(bytes));
+  }
+  bool holds_only(const void* data, std::uint8_t byte, std::int64_t bytes) override {
+    note("holds_only");
+    const auto* at = static_cast<const std::uint8_t*>(data);
+    for (std::int64_t i = 0; i < bytes; ++i) {
+      if (at[i] != byte) return false;
+    }
+    return true;
+  }
+  bool equal(const void* a, const void* b, std::int64_t bytes) override {
+    note("equal");
+    return std::memcmp(a, b, static_cast<std::size_t>(bytes)) == 0;
+  }
+  void synchronize() override { note("synchronize"); }
+  void check_launch() override { note("check_launch"); }
+  void flush_cache() override { note("flush_cache"); }
+  std::unique_ptr<Stopwatch> make_stopwatch() override {
+    return std::make_unique<FakeStopwatch>(diary, sample_ns);
+  }
+  void* stream() override { return &diary; }
+  void profiler_start() override { note("profiler_start"); }
+  void profiler_stop() override { note("profiler_stop"); }
+  void range_push(const char* name) override { note(std::string("push ") + name); }
+  void range_pop() override { note("pop"); }
+  Ops& ops() override { throw std::logic_error("the fake device has no operations"); }
+
+ private:
+  void note(const std::string& entry) {
+    diary.push_back(entry);
+    if (entry == fail_at && fail_after-- <= 0) {
+      throw DeviceError("an illegal memory access was encountered", sticky);
+    }
+  }
+  DeviceInfo info_;
+  std::map<void*, std::int64_t> sizes_;
+};
+
+}  // namespace kbench::test
