@@ -20,7 +20,7 @@ def mean_ns(kbench, file, setting):
         subprocess.run([kbench, "benchmark", file, "--problem", "qr_v2", "--device", "cuda", "--range",
                         setting, "--json", result.name], check=True, stdout=subprocess.DEVNULL)
         with open(result.name, encoding="utf-8") as text:
-            return json.load(text)["cases"][0]["summary"]["mean"]
+            return json.load(text)["cases"][0]["summary_ns"]["mean"]
 
 
 def sign_interval(values, pairs):

@@ -10,6 +10,8 @@
 namespace {
 
 constexpr unsigned k_tile = 32;
+// Beyond this order the routine takes minutes.
+constexpr int64_t k_largest = 1024;
 
 /// What one call needs beside its arrays: pointers to each of its matrices, on the device.
 struct Pointers {
@@ -58,8 +60,12 @@ float** upload(float* first, int64_t stride, int64_t batch) {
   return device;
 }
 
-/// Untimed. Sees the shapes only.
+/// Untimed. Sees the shapes only; a shape that cannot be done is refused here, in words.
 int create(const kbench_call* shapes, void** state) {
+  if (shapes->inputs[0].size[1] > k_largest) {
+    std::snprintf(shapes->error, shapes->error_size, "n is above %d", static_cast<int>(k_largest));
+    return 1;
+  }
   auto own = std::make_unique<State>();
   own->batch = shapes->inputs[0].size[0];
   own->n = shapes->inputs[0].size[1];

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <new>
+#include <memory>
 #include <vector>
 
 #include "blocked/plan.cuh"
@@ -117,29 +117,38 @@ cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t strea
   return cudaSuccess;
 }
 
+/// Whether every launch fits the grid's one dimension; else a message is left.
+bool grids_fit(const kbench_call* shapes, const Plan& plan) {
+  for (const Launch& launch : plan.launches) {
+    if (launch.blocks <= std::numeric_limits<int>::max()) continue;
+    std::snprintf(
+        shapes->error, shapes->error_size,
+        "batch `%lld` of n = `%lld` needs a grid of %lld blocks (at most 2^31 - 1); use a "
+        "smaller batch",
+        static_cast<long long>(plan.batch), static_cast<long long>(plan.n),
+        static_cast<long long>(launch.blocks));
+    return false;
+  }
+  return true;
+}
+
 int create(const kbench_call* shapes, void** state) {
   const std::int64_t batch = shapes->inputs[0].size[0], n = shapes->inputs[0].size[1];
+  constexpr std::int64_t largest_n = std::int64_t{1} << 24;  // its rows fit 32-bit indices
+  if (n > largest_n) {
+    std::snprintf(shapes->error, shapes->error_size, "n = `%lld` is too large (at most %lld)",
+                  static_cast<long long>(n), static_cast<long long>(largest_n));
+    return 1;
+  }
   DeviceFacts facts{};
   cudaError_t error = read_device(facts);
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
-  if (n > std::numeric_limits<int>::max() / 2) {
-    std::snprintf(shapes->error, shapes->error_size, "n = %lld exceeds 2^30",
-                  static_cast<long long>(n));
-    return 1;
-  }
-  auto* own = new (std::nothrow) State{blocked::make_plan(batch, n, facts), {}};
-  if (own == nullptr) return fail(shapes, "cannot hold the plan", cudaErrorMemoryAllocation);
-  *state = own;
-  for (const Launch& launch : own->plan.launches) {
-    if (launch.blocks > std::numeric_limits<int>::max()) {
-      std::snprintf(shapes->error, shapes->error_size, "batch %lld of n = %lld needs a grid of "
-                    "%lld blocks (at most 2^31 - 1)", static_cast<long long>(batch),
-                    static_cast<long long>(n), static_cast<long long>(launch.blocks));
-      return 1;
-    }
-  }
+  auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts), {}});
+  if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);
-  return error == cudaSuccess ? 0 : fail(shapes, "cannot reserve shared memory", error);
+  if (error != cudaSuccess) return fail(shapes, "cannot reserve shared memory", error);
+  *state = own.release();
+  return 0;
 }
 
 std::uint64_t workspace_bytes(void* state) {

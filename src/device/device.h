@@ -52,9 +52,9 @@ class Device {
   virtual void* allocate(std::int64_t bytes) = 0;
   virtual void release(void* data) noexcept = 0;
 
-  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;          ///< on the device
-  virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;        ///< waits
-  virtual void download(void* to, const void* from, std::int64_t bytes) = 0;      ///< waits
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;      ///< on the device
+  virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;    ///< waits
+  virtual void download(void* to, const void* from, std::int64_t bytes) = 0;  ///< waits
   virtual void fill(void* data, std::uint8_t byte, std::int64_t bytes) = 0;
   /// True when all `bytes` bytes equal `byte`. Waits.
   virtual bool holds_only(const void* data, std::uint8_t byte, std::int64_t bytes) = 0;
@@ -68,8 +68,8 @@ class Device {
   /// not wait.
   virtual void check_launch() = 0;
 
-  /// Overwrites a persistent buffer of info().flush_bytes so that no earlier data stay in the cache,
-  /// and resets persisting lines. Enqueued; allocates on first use only.
+  /// Overwrites a persistent buffer of info().flush_bytes so that no earlier data stay in the
+  /// cache, and resets persisting lines. Enqueued; allocates on first use only.
   virtual void flush_cache() = 0;
 
   virtual std::unique_ptr<Stopwatch> make_stopwatch() = 0;
@@ -93,8 +93,9 @@ std::unique_ptr<Device> open_device(const DeviceRequest& request, std::string* n
 /// Every device of this machine, the host last.
 std::vector<DeviceInfo> list_devices();
 
-/// cuda/open.cpp with a toolkit, cuda_stub.cpp without. `cuda_device_count` is 0 with `why` set when
-/// there is no usable device (no driver, stub driver, driver too old, none visible, built without).
+/// cuda/open.cpp with a toolkit, cuda_stub.cpp without. `cuda_device_count` is 0 with `why` set
+/// when there is no usable device (no driver, stub driver, driver too old, none visible, built
+/// without).
 int cuda_device_count(std::string* why);
 std::unique_ptr<Device> open_cuda_device(int index);
 std::unique_ptr<Device> open_host_device();

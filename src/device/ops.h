@@ -1,10 +1,10 @@
 // The array operations that generators and checkers are written in.
 //
-// Every matrix operation works on `batch` square n x n matrices stored one after the other, row-major
-// unless a Layout says otherwise. Arithmetic is FP32 with one rounding per operation (no contraction
-// across the operations named here) unless the element type is double. Pointers are device pointers.
-// Work is enqueued; functions that return values wait. batch may exceed 65535 and batch * n * n may
-// exceed 2^31. Temporaries come from the device and are kept from call to call.
+// Every matrix operation works on `batch` square n x n matrices stored one after the other,
+// row-major unless a Layout says otherwise. Arithmetic is FP32 with one rounding per operation (no
+// contraction across the operations named here) unless the element type is double. Pointers are
+// device pointers. Work is enqueued; functions that return values wait. batch may exceed 65535 and
+// batch * n * n may exceed 2^31. Temporaries come from the device and are kept from call to call.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +71,8 @@ class Ops {
                             const float* noise, float factor) = 0;
   /// a = 0.5 (a + a^T): sum rounded, halving exact.
   virtual void symmetrize(float* a, std::int64_t batch, std::int64_t n) = 0;
-  /// out[b] = in[index[b]] (gather) and out[index[b]] = in[b] (scatter), whole matrices; `index` is a
-  /// device pointer to `batch` positions.
+  /// out[b] = in[index[b]] (gather) and out[index[b]] = in[b] (scatter), whole matrices; `index` is
+  /// a device pointer to `batch` positions.
   virtual void gather(const float* in, const std::int64_t* index, std::int64_t batch,
                       std::int64_t n, float* out) = 0;
   virtual void scatter(const float* in, const std::int64_t* index, std::int64_t batch,
@@ -99,8 +99,8 @@ class Ops {
   /// out (row-major) = (double)in_ij * (double)s_j; `in` in `layout`.
   virtual void widen(const float* in, Layout layout, Vectors column_scale, std::int64_t batch,
                      std::int64_t n, double* out) = 0;
-  /// out[b] = largest column sum of |part(P) - part(Y) diag(s) - identity I| of matrix b, returned to
-  /// the host; a NaN anywhere in a matrix makes its value NaN. p row-major, may be null (zero).
+  /// out[b] = largest column sum of |part(P) - part(Y) diag(s) - identity I| of matrix b, returned
+  /// to the host; a NaN anywhere in a matrix makes its value NaN. p row-major, may be null (zero).
   virtual std::vector<double> residual_norm1(const double* p, Part part, Subtrahend subtrahend,
                                              std::int64_t batch, std::int64_t n) = 0;
   /// Index of the first value among `count` that is NaN or infinite, or -1. Waits.

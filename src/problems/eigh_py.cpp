@@ -57,7 +57,7 @@ void make_psd(const Group& group) {
   const std::int64_t n = group.n;
   Ops& ops = group.ops();
   const DeviceVectors columns(group.device(), decay(ops, at_least(1, group.cond), n), n);
-  const Slices slices(group.batch, psd_matrix_bytes(n), k_generator_slice_bytes);
+  const Slices slices(group.batch, psd_matrix_bytes(n), group.slice_bytes);
   const Buffer<float> g(group.device(), slices.size() * n * n);
   slices.for_each([&](std::int64_t first, std::int64_t count) {
     float* a = group.a + first * n * n;

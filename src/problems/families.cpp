@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "problems/slices.h"
-
 namespace kbench {
 namespace {
 
@@ -126,7 +124,7 @@ void plant(const Group& group, const std::vector<float>& v) {
   const std::int64_t n = group.n;
   Device& device = group.device();
   Ops& ops = group.ops();
-  const Slices slices(group.batch, plant_matrix_bytes(n), k_generator_slice_bytes);
+  const Slices slices(group.batch, plant_matrix_bytes(n), group.slice_bytes);
   const Buffer<float> factor(device, slices.size() * n * n), q(device, slices.size() * n * n);
   const Buffer<float> tau(device, slices.size() * n), signs(device, slices.size() * n);
   const DeviceVectors values(device, v, n);

@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "device/ops.h"
+#include "problems/slices.h"
 #include "problems/torch_generator.h"
 
 namespace kbench {
@@ -19,6 +20,7 @@ struct Group {
   TorchGenerator& draws;
   float* a;  ///< [batch, n, n]; holds standard normals when the case asks for a base
   std::int64_t batch, n, cond;
+  double slice_bytes = k_generator_slice_bytes;  ///< of temporaries that are made in slices
 
   Device& device() const { return draws.device(); }
   Ops& ops() const { return draws.device().ops(); }

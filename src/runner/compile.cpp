@@ -31,6 +31,7 @@ constexpr const char* k_copy = "kbench_source";
 constexpr const char* k_prelude = "kbench_prelude.h";
 constexpr const char* k_source_link = "kbench_source_folder";
 constexpr const char* k_header_link = "kbench_header_folder";
+constexpr const char* k_library = "kernel.so";
 constexpr const char* k_depfile = "kbench_dependencies";
 constexpr double k_version_limit_s = 30;
 
@@ -157,14 +158,14 @@ void write_build_file(const std::string& path, const std::string& text) {
   }
 }
 
-/// Fills the build folder and says where things are, all under the folder's plain name.
-CompilePaths prepare(const BuildFolder& build, const Source& source) {
-  const std::string folder = build.plain_path() + '/';
+/// Fills the build folder and says where things are.
+CompilePaths prepare(const PrivateFolder& build, const Source& source) {
+  const std::string folder = build.path() + '/';
   CompilePaths paths;
   paths.source = folder + k_copy + fs::path(source.path).extension().string();
   paths.source_folder = folder + k_source_link;
   paths.header_folder = folder + k_header_link;
-  paths.output = folder + CompileCache::k_library;
+  paths.output = folder + k_library;
   paths.prelude = folder + k_prelude;
   paths.depfile = folder + k_depfile;
   fs::create_directory_symlink(source.folder, paths.source_folder);
@@ -229,12 +230,12 @@ std::string command_text(const CompileRequest& request, const Toolchain& toolcha
 
 void build(const CompileRequest& request, const Toolchain& toolchain, const Source& source,
            const CompileCache& cache, const std::string& key, CompileResult& result) {
-  const BuildFolder folder(cache.folder());
+  const PrivateFolder folder(cache.build_stem());
   const CompilePaths paths = prepare(folder, source);
   Command command;
   command.argv = compile_argv(toolchain, paths, request.architecture, request.extra_flags);
   // Temporary files of the compiler go with the folder, even when the compiler is killed.
-  command.environment = {{"TMPDIR", folder.plain_path()}};
+  command.environment = {{"TMPDIR", folder.path()}};
   command.time_limit_s = request.time_limit_s;
   command.cancelled = request.cancelled;
   const CommandResult run = run_command(command);
@@ -247,7 +248,7 @@ void build(const CompileRequest& request, const Toolchain& toolchain, const Sour
     return;
   }
   const std::vector<std::string> inputs = user_inputs(paths, toolchain, source);
-  result.library = cache.store(key, folder, result.output, inputs).library;
+  result.library = cache.store(key, paths.output, result.output, inputs).library;
   result.ok = true;
 }
 

@@ -24,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* k_library = "kernel.so";
 constexpr const char* k_output = "output.txt";
 constexpr const char* k_seal = "entry";
 constexpr std::string_view k_format = "kbench.kernel-cache/1";
@@ -79,16 +80,12 @@ bool is_plain(const std::string& path) {
              "0123456789_./-") == std::string::npos;
 }
 
-/// A folder for short-lived links with a harmless name.
+/// For builds whose cache has a path that nvcc's shell would misread.
 std::string plain_temporary_folder() {
+  std::error_code error;
   const char* named = std::getenv("TMPDIR");
-  return named != nullptr && *named == '/' && is_plain(named) ? named : "/tmp";
-}
-
-std::string make_folder(const std::string& pattern) {
-  std::string path = pattern + "XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) refuse(pattern, std::strerror(errno));
-  return path;
+  const fs::path folder = fs::canonical(named == nullptr ? "/tmp" : named, error);
+  return !error && is_plain(folder.string()) ? folder.string() : "/tmp";
 }
 
 /// Folders of builds that were killed with their kbench.
@@ -109,12 +106,19 @@ void put_in_place(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return;
   // File systems that cannot exchange: between the two renames there is no entry, and another
   // kbench would only compile once more.
-  const std::string old = make_folder(fs::path(from).parent_path() / k_build_prefix) + "/old";
+  const PrivateFolder away((fs::path(from).parent_path() / k_build_prefix).string());
+  const std::string old = away.path() + "/old";
   if (rename(to.c_str(), old.c_str()) != 0 || rename(from.c_str(), to.c_str()) != 0) {
     refuse(to, std::strerror(errno));
   }
+}
+
+/// Moves a file, to another file system as well.
+void move_file(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) == 0) return;
   std::error_code error;
-  fs::remove_all(fs::path(old).parent_path(), error);
+  fs::copy_file(from, to, error);
+  if (error) refuse(to, error.message());
 }
 
 }  // namespace
@@ -141,18 +145,13 @@ std::string default_cache_folder() {
       "path); set XDG_CACHE_HOME");
 }
 
-BuildFolder::BuildFolder(const std::string& cache)
-    : path_(make_folder((fs::path(cache) / k_build_prefix).string())), plain_path_(path_) {
-  if (is_plain(path_)) return;
-  link_folder_ = make_folder(plain_temporary_folder() + "/kbench-");
-  plain_path_ = link_folder_ + "/build";
-  if (symlink(path_.c_str(), plain_path_.c_str()) != 0) refuse(plain_path_, std::strerror(errno));
+PrivateFolder::PrivateFolder(const std::string& stem) : path_(stem + "XXXXXX") {
+  if (mkdtemp(path_.data()) == nullptr) refuse(stem, std::strerror(errno));
 }
 
-BuildFolder::~BuildFolder() {
+PrivateFolder::~PrivateFolder() {
   std::error_code error;
   fs::remove_all(path_, error);
-  if (!link_folder_.empty()) fs::remove_all(link_folder_, error);
 }
 
 CompileCache::CompileCache(const std::string& folder)
@@ -179,24 +178,30 @@ std::optional<CacheEntry> CompileCache::find(const std::string& key) const {
   return CacheEntry{(folder / k_library).string(), std::move(*output)};
 }
 
-CacheEntry CompileCache::store(const std::string& key, const BuildFolder& build,
+std::string CompileCache::build_stem() const {
+  // nvcc resolves links and puts the true path of its input on a command line of its own.
+  std::error_code error;
+  const fs::path folder = fs::canonical(folder_, error);
+  if (!error && is_plain(folder.string())) return (folder / k_build_prefix).string();
+  return plain_temporary_folder() + "/kbench-build-";
+}
+
+CacheEntry CompileCache::store(const std::string& key, const std::string& library,
                                const std::string& output,
                                const std::vector<std::string>& inputs) const {
-  const fs::path folder = build.path();
+  const PrivateFolder stage((fs::path(folder_) / k_build_prefix).string());
+  const fs::path folder = stage.path();
+  move_file(library, (folder / k_library).string());
   std::vector<std::string> fields = {std::string(k_format), key, hash_of_file(folder / k_library),
                                      hash_of(output)};
   for (const std::string& input : inputs) {
     fields.push_back(input);
     fields.push_back(hash_of_file(input));
   }
-  // Only what the entry needs: the library is the plug-in, the rest would go stale.
-  for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-    if (file.path().filename() != k_library) fs::remove_all(file.path());
-  }
   write_file(folder / k_output, output);
   write_file(folder / k_seal, seal(fields));
   const std::string place = (fs::path(folder_) / key).string();
-  put_in_place(build.path(), place);
+  put_in_place(stage.path(), place);
   return {(fs::path(place) / k_library).string(), output};
 }
 

@@ -19,22 +19,19 @@ std::optional<std::string> read_file(const std::string& path);
 /// `${XDG_CACHE_HOME:-~/.cache}/kbench`. Throws Error(usage) when neither variable helps.
 std::string default_cache_folder();
 
-/// A private folder in the cache in which one plug-in is built; removed with what is in it.
-class BuildFolder {
+/// A new folder of our own; removed with what is in it.
+class PrivateFolder {
  public:
-  /// `cache` must exist. Throws Error(usage) when it cannot be written.
-  explicit BuildFolder(const std::string& cache);
-  BuildFolder(const BuildFolder&) = delete;
-  BuildFolder& operator=(const BuildFolder&) = delete;
-  ~BuildFolder();
+  /// `stem` is the path without the characters that make it unique. Throws Error(usage).
+  explicit PrivateFolder(const std::string& stem);
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder();
 
   const std::string& path() const { return path_; }
-  /// Another name of the same folder in which every character is harmless in a shell.
-  const std::string& plain_path() const { return plain_path_; }
 
  private:
-  std::string path_, plain_path_;
-  std::string link_folder_;  ///< holds the link when plain_path differs
+  std::string path_;
 };
 
 /// Any number of processes may use the same folder at once.
@@ -48,14 +45,15 @@ class CompileCache {
   /// The entry of `key`, when it is whole and the files that it was made from are what they were.
   std::optional<CacheEntry> find(const std::string& key) const;
 
-  /// Makes `build`, whose file `library_name` is the plug-in, the entry of `key`; an older one is
-  /// replaced in one step. `inputs` are absolute paths of files read by the compiler: when one of
-  /// them changes the entry is no longer found.
-  CacheEntry store(const std::string& key, const BuildFolder& build, const std::string& output,
-                   const std::vector<std::string>& inputs) const;
+  /// Stem of a folder to build in: in the cache when each character of its true path is harmless in
+  /// a shell, else in the folder for temporary files.
+  std::string build_stem() const;
 
-  /// Name of the plug-in's file in a build folder and in an entry.
-  static constexpr const char* k_library = "kernel.so";
+  /// Moves the plug-in `library` here as the entry of `key`; an older one is replaced in one step.
+  /// `inputs` are absolute paths of files read by the compiler: when one of them changes the entry
+  /// is no longer found.
+  CacheEntry store(const std::string& key, const std::string& library, const std::string& output,
+                   const std::vector<std::string>& inputs) const;
 
  private:
   std::string folder_;

@@ -95,7 +95,7 @@ ExitCode generate(const Options& options, const Plan& plan, Session& session, Wa
     say(fmt::format("case {} ({}): {}", i, to_one_line(planned.spec.spec), to_one_line(*error)));
     code = ExitCode::case_failed;
   }
-  session.end();
+  session.finish();
   return code;
 }
 

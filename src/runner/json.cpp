@@ -33,7 +33,8 @@ Json machine_json(const MachineInfo& machine) {
 
 Json device_json(const DeviceInfo& device) {
   Json libraries = Json::object();
-  for (const auto& [name, version] : device.libraries) libraries[text(name)] = text(version);
+  for (const auto& [name, version] : device.libraries)
+    libraries[to_valid_utf8(name)] = text(version);
   return {{"kind", to_string(device.kind)},
           {"index", device.index},
           {"name", text(device.name)},
@@ -79,7 +80,8 @@ Json samples_json(const Reply& reply) {
 
 Json residuals_json(const Reply& reply) {
   Json residuals = Json::object();
-  for (const Figure& figure : reply.residuals) residuals[text(figure.name)] = number(figure.value);
+  for (const Figure& figure : reply.residuals)
+    residuals[to_valid_utf8(figure.name)] = number(figure.value);
   return residuals;
 }
 

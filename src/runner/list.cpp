@@ -54,7 +54,7 @@ void list_devices(const Options& options, Session& session) {
     put(fmt::format("{:<10} {}, {:.1f} GiB\n", name, to_one_line(device.name),
                     static_cast<double>(device.memory_bytes) / (1 << 30)));
   }
-  session.end();
+  session.finish();
 }
 
 }  // namespace

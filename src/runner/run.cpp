@@ -44,7 +44,8 @@ std::string ask_plugin(const Options& options, Session& session, std::optional<H
   }
   greeting = std::get<Hello>(std::move(answer));
   if (greeting->kernel) return greeting->kernel->problem;
-  throw Error(greeting->code == ExitCode::ok ? ExitCode::usage : greeting->code,
+  const bool device = greeting->code == ExitCode::device;
+  throw Error(device ? ExitCode::device : ExitCode::usage,
               greeting->error.empty() ? "the worker did not describe the kernel" : greeting->error);
 }
 

@@ -118,10 +118,11 @@ void Run::require_kernels() {
   }
 }
 
-/// What is missing ends the run before the first case, and fails the case afterwards.
+/// What is missing ends the run before the first case, and fails the case afterwards. A failed case
+/// is always a result with a verdict.
 std::optional<std::string> Run::lacking(ExitCode code, const std::string& words) {
   session_.end();
-  if (!begun_) throw Error(code, words);
+  if (!begun_ && code != ExitCode::case_failed) throw Error(code, words);
   return words;
 }
 
@@ -251,7 +252,6 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
     run_case(i);
     for (const auto& reporter : reporters) reporter->case_ended(record_, i);
   }
-  session_.end();
   record_.finished = true;
   record_.exit_code = record_.all_passed() ? ExitCode::ok : ExitCode::case_failed;
   for (const auto& reporter : reporters) {
@@ -263,6 +263,8 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
       record_.exit_code = error.code();
     }
   }
+  // After the verdict: a worker that is slow to leave must not delay it.
+  session_.finish();
   return record_.exit_code;
 }
 

@@ -21,6 +21,8 @@ namespace {
 
 /// Loading a plug-in and opening a device; a constructor of a plug-in may hang.
 constexpr double k_set_up_limit_s = 120;
+/// A worker that is let go may have a profiler's data to write.
+constexpr std::chrono::seconds k_farewell(10);
 
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
@@ -44,7 +46,7 @@ Session::Session(Start start, Watch& watch)
     : start_(std::move(start)), watch_(watch), output_([](std::string_view line) { say(line); }) {}
 
 std::variant<Hello, Failure> Session::set_up(Setup setup) {
-  end();
+  finish();
   if (abandoned_) {
     return Failure{Failure::Kind::hang, "not run (the worker's thread does not return)"};
   }
@@ -52,6 +54,7 @@ std::variant<Hello, Failure> Session::set_up(Setup setup) {
   decoder_ = FrameDecoder();
   received_.clear();
   status_ready_ = false;
+  output_open_ = worker_->output() >= 0;
   setup.token = random_token();
   event_ = Event{};
   event_.phase = "set-up";
@@ -75,6 +78,23 @@ std::variant<Reply, Failure> Session::run(Job job) {
     return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
   }
   return narrow<Reply>(std::move(answer));
+}
+
+void Session::finish() {
+  if (worker_ != nullptr && worker_->status() >= 0) {
+    shutdown(worker_->socket(), SHUT_WR);
+    const Clock::time_point deadline = Clock::now() + k_farewell;
+    hang_at_ = deadline;
+    for (bool gone = false; !gone && !watch_.must_stop() && Clock::now() < deadline;) {
+      wait_for_news();
+      read_output();
+      // What it still says is no answer to anything.
+      read_socket();
+      received_.clear();
+      gone = status_ready_;
+    }
+  }
+  end();
 }
 
 void Session::end() {
@@ -133,7 +153,7 @@ Session::Answer Session::wait_for_answer() {
 
 void Session::wait_for_news() {
   std::array<pollfd, 4> entries = {{{worker_->socket(), POLLIN, 0},
-                                    {worker_->output(), POLLIN, 0},
+                                    {output_open_ ? worker_->output() : -1, POLLIN, 0},
                                     {worker_->status(), POLLIN, 0},
                                     {watch_.signal_fd(), POLLIN, 0}}};
   std::optional<Clock::time_point> until = watch_.deadline();
@@ -164,10 +184,11 @@ bool Session::read_socket() {
 }
 
 void Session::read_output() {
-  if (worker_ == nullptr || worker_->output() < 0) return;
+  if (worker_ == nullptr || !output_open_) return;
   std::array<char, 65536> bytes;
   for (int round = 0; round < 16; ++round) {
     const ssize_t count = ::read(worker_->output(), bytes.data(), bytes.size());
+    output_open_ = count != 0;
     if (count <= 0) return;
     output_.take({bytes.data(), static_cast<std::size_t>(count)});
   }

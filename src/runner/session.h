@@ -37,7 +37,10 @@ class Session {
   std::variant<Reply, Failure> run(Job job);
 
   bool has_worker() const { return worker_ != nullptr; }
-  /// Ends the worker and all its processes.
+  /// Lets the worker leave by itself, so that a profiler inside it can write its data, then ends
+  /// what is left.
+  void finish();
+  /// Ends the worker and all its processes at once.
   void end();
   /// True once a worker could not be ended (a thread that hangs): the process must leave by _exit.
   bool abandoned() const { return abandoned_; }
@@ -69,6 +72,7 @@ class Session {
   Event event_;  ///< the newest of the present job
   std::optional<Clock::time_point> hang_at_;
   bool status_ready_ = false;
+  bool output_open_ = false;
   bool abandoned_ = false;
 };
 

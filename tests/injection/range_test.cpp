@@ -1,5 +1,6 @@
 // What a profiler sees of kbench: the kernels between cudaProfilerStart and cudaProfilerStop are
 // those of the kernel under test and nothing else.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -74,6 +75,15 @@ Lines expected_lines(int ranges, int calls) {
 }
 
 }  // namespace
+
+TEST_CASE("the injection library loads without a GPU and refuses to start without a log") {
+  void* library = dlopen((k_build + "/tests/injection/libkbench_injection.so").c_str(), RTLD_NOW);
+  REQUIRE(library != nullptr);
+  const auto start = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  REQUIRE(start != nullptr);
+  unsetenv("KBENCH_INJECTION_LOG");
+  CHECK(start() == 0);
+}
 
 TEST_CASE("the capture range holds one launch a call of the kernel under test, nothing else",
           "[gpu]") {

@@ -1,11 +1,14 @@
 // The table of problems, memory that is stated beforehand, and a user's own matrices.
 #include "problems/problem.h"
 
+#include <cmath>
 #include <limits>
 #include <set>
 
 #include "problems/counting_device.h"
+#include "problems/eigh_py.h"
 #include "problems/factors.h"
+#include "problems/qr_v2.h"
 
 namespace kbench::test {
 namespace {
@@ -73,6 +76,34 @@ KBENCH_DEVICE_TEST(large_batches, "batches beyond 65536 are generated to the las
   }
 }
 
+// Root mean square of a[:, j + shift] - a[:, j] over all matrices.
+double column_distance(const std::vector<float>& a, std::int64_t n, std::int64_t shift) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t row = 0; row < a.size(); row += at(n)) {
+    for (std::int64_t j = 0; j + shift < n; ++j, ++count) {
+      const double difference = double{a[row + at(j + shift)]} - double{a[row + at(j)]};
+      sum += difference * difference;
+    }
+  }
+  return std::sqrt(sum / static_cast<double>(count));
+}
+
+KBENCH_DEVICE_TEST(nearly_equal, "nearly equal columns differ by noise of the stated size") {
+  const std::int64_t batch = 4, n = 64;
+  const Buffer<float> a(device, batch * n * n);
+  Case spec = case_of("nearrank", batch, n);
+  spec.cond = 0;
+  find_problem("qr_v2")->generate(device, spec, 1, a.get());
+  // 4096 differences: five standard deviations of their mean square are 11 %.
+  CHECK(std::abs(column_distance(to_host(device, a.get(), a.count()), n, 48) / 1e-5 - 1) < 0.06);
+  spec.kind = "nearcollinear";
+  find_problem("qr_v2")->generate(device, spec, 1, a.get());
+  const double two_noises = std::sqrt(2.0) * 1e-4;
+  CHECK(std::abs(column_distance(to_host(device, a.get(), a.count()), n, 1) / two_noises - 1) <
+        0.06);
+}
+
 KBENCH_DEVICE_TEST(same_seed_same_input, "a seed names one input, and another seed another") {
   for (const Problem* problem : problems()) {
     const Case spec = case_of("mixed", 6, 16);
@@ -82,6 +113,54 @@ KBENCH_DEVICE_TEST(same_seed_same_input, "a seed names one input, and another se
     CHECK(device.equal(a.get(), b.get(), a.bytes()));
     problem->generate(device, spec, 6, b.get());
     CHECK_FALSE(device.equal(a.get(), b.get(), a.bytes()));
+  }
+}
+
+TEST_CASE("matrices made in slices are those made at once") {
+  const auto device = open_host_device();
+  for (const std::string_view kind : {"spectrum", "psd", "mixed"}) {
+    const std::int64_t batch = 7, n = 9, count = batch * n * n;
+    std::vector<std::vector<float>> made;
+    for (const double slice_bytes : {1e9, 2e3, 1.0}) {
+      TorchGenerator draws(*device, 5);
+      const Buffer<float> a(*device, count);
+      make_matrices(eigh_py_cases(), kind, Group{draws, a.get(), batch, n, 2, slice_bytes});
+      made.push_back(to_host(*device, a.get(), count));
+    }
+    CAPTURE(kind);
+    CHECK(differing(made[0], made[1]) == 0);
+    CHECK(differing(made[0], made[2]) == 0);
+  }
+  // One spectrum a matrix: a slice must take the values of its own matrices.
+  const std::vector<float> v{1, 2, 3, 4, 5, 6};
+  for (const double slice_bytes : {1e9, 1.0}) {
+    TorchGenerator draws(*device, 5);
+    const Buffer<float> a(*device, 12);
+    plant(Group{draws, a.get(), 3, 2, 0, slice_bytes}, v);
+    const auto values = to_host(*device, a.get(), 12);
+    for (std::size_t b = 0; b < 3; ++b) {
+      CHECK(std::abs(values[4 * b] + values[4 * b + 3] - (v[2 * b] + v[2 * b + 1])) < 1e-5f);
+    }
+  }
+}
+
+TEST_CASE("the memory stated for a generator is what it takes") {
+  const auto host = open_host_device();
+  for (const bool qr : {true, false}) {
+    const auto table = qr ? qr_v2_cases() : eigh_py_cases();
+    std::vector<std::string_view> kinds{"mixed"};
+    for (const MatrixCase& row : table) kinds.push_back(row.name);
+    for (const std::string_view kind : kinds) {
+      for (const Size s : {Size{2, 1}, Size{2, 64}, Size{30, 33}}) {
+        CAPTURE(qr, kind, s.batch, s.n);
+        CountingDevice device(*host);
+        const Buffer<float> a(*host, s.batch * s.n * s.n);
+        TorchGenerator draws(device, 1);
+        make_matrices(table, kind, Group{draws, a.get(), s.batch, s.n, 2});
+        const auto peak = static_cast<double>(device.peak_bytes());
+        CHECK(peak <= generator_bytes(table, kind, s.batch, s.n));
+      }
+    }
   }
 }
 

@@ -54,6 +54,19 @@ TEST_CASE("a skipped draw advances as the draw does") {
   }
 }
 
+TEST_CASE("integers of a wide range take two words, and so twice the calls") {
+  const auto device = open_host_device();
+  const struct {
+    std::int64_t high, count;
+    std::uint64_t offset;
+  } cases[] = {{(1 << 28) - 1, 540673, 4}, {1 << 28, 540672, 4}, {1 << 28, 540673, 8}};
+  for (const auto& c : cases) {
+    TorchGenerator draws(*device, 3);
+    draws.integers(0, c.high, c.count);
+    CHECK(draws.offset() == c.offset);
+  }
+}
+
 TEST_CASE("a mixed batch holds the first profile and, from two matrices on, another") {
   const auto device = open_host_device();
   for (const auto table : {qr_v2_cases(), eigh_py_cases()}) {

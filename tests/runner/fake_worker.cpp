@@ -229,6 +229,12 @@ const std::map<std::string, Behaviour>& behaviours() {
          wait_forever();
        }},
       {"chatter", chatter},
+      {"quiet",
+       [](int s, const Job& job) {
+         close(1);
+         close(2);
+         send_message(s, passing_reply(job));
+       }},
       {"nosamples", [](int s, const Job& job) { bad_samples(s, job, {}); }},
       {"nansample",
        [](int s, const Job& job) {
@@ -285,6 +291,9 @@ void greet(int socket, const Setup& setup) {
   if (wrong == "no device") {
     hello.error = "no CUDA device (driver missing); use `--device host`";
     hello.code = ExitCode::device;
+  } else if (wrong == "failed") {
+    hello.error = "set-up went wrong";
+    hello.code = ExitCode::case_failed;
   } else if (wrong == "wrong abi") {
     hello.error = "kernel has ABI 7, kbench has 1; build it again";
     hello.code = ExitCode::usage;
@@ -342,6 +351,7 @@ int fake_serve(int socket) {
     if (count <= 0) break;
     decoder.feed({bytes.data(), static_cast<std::size_t>(count)});
   }
+  log_line("left by itself");
   close(socket);
   return 0;
 }

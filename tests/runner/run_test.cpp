@@ -61,6 +61,23 @@ TEST_CASE("a worker that dies in its set-up fails every case in words") {
                                               "replying (phase: set-up)\ncheck: fail\n"));
 }
 
+TEST_CASE("a set-up that fails with 112 is failed cases with a verdict") {
+  const Tree tree;
+  const PopcornOutcome outcome =
+      popcorn_run(tree, {"test", tree.write("f.txt", k_dense)}, {{"FAKE_HELLO", "failed"}});
+  CHECK(outcome.status == 112);
+  CHECK_THAT(outcome.lines, ContainsSubstring("test.0.error: set-up went wrong\n"));
+  CHECK_THAT(outcome.lines, ContainsSubstring("test.1.error: set-up went wrong\ncheck: fail\n"));
+}
+
+TEST_CASE("a worker leaves by itself at the end and when the problem changes") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", "batch: 2; n: 4; cond: 1; seed: 5; case: quiet\n");
+  const Outcome outcome = kbench_run(tree, {"test", file}, {{"FAKE_LOG", tree.path("log")}});
+  CHECK(outcome.status == 0);
+  CHECK(count(tree.read("log"), "left by itself") == 2);
+}
+
 TEST_CASE("each mode asks the worker for its own job") {
   const Tree tree;
   struct Row {

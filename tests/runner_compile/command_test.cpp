@@ -102,7 +102,7 @@ TEST_CASE("a program gets no descriptor of ours and no blocked signal") {
   sigaddset(&term, SIGTERM);
   sigprocmask(SIG_BLOCK, &term, &before);
   const CommandResult result =
-      run_command(shell("ls /proc/$$/fd | tr '\\n' ' '; grep SigBlk /proc/$$/status"));
+      run_command(shell("ls /proc/$$/fd | tr '\\n' ' '; grep SigBlk: /proc/$$/status"));
   sigprocmask(SIG_SETMASK, &before, nullptr);
   close(leaky);
   CHECK_THAT(result.output, StartsWith("0 1 2 "));

@@ -192,7 +192,6 @@ TEST_CASE("odd characters in paths work and never run anything") {
     CHECK(pwned(folder.path()) == 0);
     CHECK_FALSE(fs::remove("pwn"));
   }
-
 }
 
 TEST_CASE("files beside the source are found, and ours do not hide them") {

@@ -31,7 +31,8 @@ std::size_t pwned(const fs::path& folder) {
 TEST_CASE("every CUDA starter and example compiles without a warning") {
   const TempFolder folder;
   const fs::path examples = fs::path(KBENCH_SOURCE_DIR) / "examples";
-  std::vector<std::string> sources = {(examples / "full/qr_v2.cu").string()};
+  std::vector<std::string> sources = {(examples / "full/qr_v2.cu").string(),
+                                      write(folder / "page.cu", page_example("cuda"))};
   for (const char* problem : {"qr_v2", "eigh_py"}) {
     sources.push_back((folder / (std::string(problem) + ".cu")).string());
     write_starter(problem, sources.back());
@@ -81,6 +82,8 @@ TEST_CASE("nvcc's shell meets no name of the user's") {
     const std::string source =
         write(odd / (name + ".cu"),
               cuda_source("#include \"k$(touch pwn) h.cuh\"\nstatic_assert(BESIDE == 1);"));
+    const fs::path before = fs::current_path();
+    fs::current_path(odd);
     const CompileRequest request = request_for(source, odd / ("cache " + name));
     const CompileResult result = compile(request);
     INFO(result.output);
@@ -90,8 +93,8 @@ TEST_CASE("nvcc's shell meets no name of the user's") {
     const CompileResult wrong = compile(request);
     CHECK_FALSE(wrong.ok);
     CHECK_THAT(wrong.output, ContainsSubstring(source + "(3): error: static assertion failed"));
+    fs::current_path(before);
     CHECK(pwned(folder.path()) == 0);
     CHECK_FALSE(fs::remove("pwn"));
   }
-
 }

@@ -139,15 +139,19 @@ TEST_CASE("every host starter compiles without a warning and solves its problem"
   }
 }
 
-TEST_CASE("the example in the full form compiles without a warning and solves its problem") {
+TEST_CASE("the examples in the full form compile without a warning and solve their problem") {
   const TempFolder folder;
-  CompileRequest request =
-      request_for(std::string(KBENCH_SOURCE_DIR) + "/examples/full/qr_v2.cpp", folder / "cache");
-  request.extra_flags = {"-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"};
-  const CompileResult result = compile(request);
-  INFO(result.output);
-  REQUIRE(result.ok);
-  check_solution("qr_v2", result.library);
+  const std::string page = write(folder / "page.cpp", page_example("cpp"));
+  for (const std::string& source :
+       {std::string(KBENCH_SOURCE_DIR) + "/examples/full/qr_v2.cpp", page}) {
+    CAPTURE(source);
+    CompileRequest request = request_for(source, folder / "cache");
+    request.extra_flags = {"-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"};
+    const CompileResult result = compile(request);
+    INFO(result.output);
+    REQUIRE(result.ok);
+    check_solution("qr_v2", result.library);
+  }
 }
 
 TEST_CASE("a starter is written as the example is") {

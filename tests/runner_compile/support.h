@@ -98,4 +98,14 @@ inline std::string simple_source(const std::string& extra = "") {
          "KBENCH_SIMPLE_KERNEL(qr_v2, KBENCH_HOST, KBENCH_COLUMN_MAJOR)\n";
 }
 
+/// The first block in `language` of docs/kernels/writing-a-kernel.md.
+inline std::string page_example(const std::string& language) {
+  const std::string page = read(fs::path(KBENCH_SOURCE_DIR) / "docs/kernels/writing-a-kernel.md");
+  const std::string fence = "```" + language + "\n";
+  const std::size_t begin = page.find(fence);
+  if (begin == std::string::npos) return "";
+  const std::size_t text = begin + fence.size();
+  return page.substr(text, page.find("```", text) - text);
+}
+
 }  // namespace kbench::test

@@ -2,73 +2,16 @@
 #include "worker/measure.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "bench.h"
 #include "catch.h"
-#include "fake_device.h"
-#include "fake_problem.h"
 
 using namespace kbench;
 using namespace kbench::test;
 
 namespace {
-
-/// One run of a job on the fakes.
-struct Bench {
-  FakeDevice device;
-  FakeProblem problem{device.diary};
-  FakeKernel kernel;
-  kbench_kernel table = k_fake_kernel;
-  Job job;
-  Reply reply;
-  std::vector<Event> events;
-  std::string error;
-  bool sticky = false;
-
-  Bench() {
-    kernel.diary = &device.diary;
-    job.token = "t";
-    job.kind = JobKind::measure;
-    job.spec.batch = 2;
-    job.spec.n = 3;
-    job.seeds = {11, 12};
-    job.limits = {200, 1e10};
-    job.exact_repeats = 1;
-    job.call_timeout_s = 60;
-  }
-
-  void run() {
-    current_kernel = &kernel;
-    const EventSink sink = [this](const Event& event) {
-      events.push_back(event);
-      device.diary.push_back("event " + event.phase);
-    };
-    try {
-      run_kernel_job(device, problem, table, job, sink, reply);
-    } catch (const DeviceError& failure) {
-      error = failure.what();
-      sticky = failure.sticky();
-    } catch (const Error& failure) {
-      error = failure.what();
-    }
-  }
-
-  /// The diary between the `nth` (from 0) occurrence of two entries, both included.
-  Diary between(const std::string& first, const std::string& last, int nth = 0) const {
-    auto from = device.diary.begin();
-    for (int i = 0;; ++i, ++from) {
-      from = std::find(from, device.diary.end(), first);
-      if (i == nth) break;
-    }
-    const auto to = std::find(from, device.diary.end(), last);
-    return Diary(from, to == device.diary.end() ? to : to + 1);
-  }
-  std::int64_t count(const std::string& entry) const {
-    return std::count(device.diary.begin(), device.diary.end(), entry);
-  }
-};
 
 const Diary k_window = {"flush_cache",
                         "profiler_start",
@@ -311,97 +254,6 @@ TEST_CASE("no event is sent between the start and the stop of the clock") {
   }
 }
 
-TEST_CASE("a failing call closes the range and the failure is in words") {
-  Bench bench;
-  bench.kernel.after = [&](const kbench_call* call) {
-    if (bench.kernel.calls < 3) return 0;  // the checked pass has two
-    std::snprintf(call->error, call->error_size, "no luck");
-    return 77;
-  };
-  bench.run();
-  CHECK(bench.error == "custom_kernel failed (code 77): no luck");
-  CHECK(bench.count("pop") == 1);
-  CHECK(bench.count("profiler_stop") == 1);
-  CHECK(bench.kernel.calls == 3);
-  CHECK(bench.kernel.destroyed == 1);
-}
-
-TEST_CASE("a failure says which call of which repeat gave the wrong output") {
-  Bench bench;
-  bench.job.exact_repeats = 3;
-  bench.kernel.after = [&](const kbench_call* call) {
-    if (bench.kernel.calls == 6) *static_cast<float*>(call->outputs[0].data) = -1;
-    return 0;
-  };
-  bench.run();
-  CHECK(bench.error == "H is no copy of A (call 2 of repeat 2, seed 12)");
-  CHECK(bench.reply.samples_ns.size() == 1);
-}
-
-TEST_CASE("a changed input and a write outside an array are named") {
-  struct Row {
-    const char* error;
-    std::function<void(const kbench_call*)> damage;
-  };
-  const Row rows[] = {
-      {"custom_kernel changed its input (call 2); inputs are read-only",
-       [](const kbench_call* call) {
-         if (*static_cast<float*>(call->inputs[0].data) == 12) {
-           static_cast<float*>(call->inputs[0].data)[5] = 0;
-         }
-       }},
-      {"custom_kernel wrote 4 bytes after output `H` (call 1)",
-       [](const kbench_call* call) {
-         if (*static_cast<float*>(call->inputs[0].data) == 11) {
-           static_cast<float*>(call->outputs[0].data)[2 * 3 * 3] = 0;
-         }
-       }},
-      {"custom_kernel wrote 8 bytes before output `tau` (call 1)",
-       [](const kbench_call* call) {
-         if (*static_cast<float*>(call->inputs[0].data) == 11) {
-           static_cast<float*>(call->outputs[1].data)[-1] = 0;
-           static_cast<float*>(call->outputs[1].data)[-2] = 0;
-         }
-       }},
-      {"custom_kernel wrote 1 bytes after the workspace",
-       [](const kbench_call* call) { static_cast<char*>(call->workspace)[12] = 0; }},
-      {"custom_kernel wrote 4 bytes before input `A` (call 1)",
-       [](const kbench_call* call) {
-         if (*static_cast<float*>(call->inputs[0].data) == 11) {
-           static_cast<float*>(call->inputs[0].data)[-1] = 0;
-         }
-       }},
-  };
-  for (const JobKind kind : {JobKind::measure, JobKind::profile}) {
-    for (const Row& row : rows) {
-      Bench bench;
-      bench.job.kind = kind;
-      if (kind == JobKind::profile && row.error[0] != 0 &&
-          std::string(row.error).find("call 2") != std::string::npos) {
-        continue;  // profile makes call 1 only
-      }
-      bench.kernel.after = [&](const kbench_call* call) {
-        row.damage(call);
-        return 0;
-      };
-      bench.run();
-      CHECK(bench.error == row.error);
-      CHECK(bench.device.allocated == 0);
-    }
-  }
-}
-
-TEST_CASE("a damaged guard goes before the wrong output it may have caused") {
-  Bench bench;
-  bench.kernel.after = [](const kbench_call* call) {
-    static_cast<float*>(call->outputs[0].data)[0] = -1;
-    static_cast<float*>(call->outputs[0].data)[18] = -1;
-    return 0;
-  };
-  bench.run();
-  CHECK(bench.error == "custom_kernel wrote 4 bytes after output `H` (call 1)");
-}
-
 TEST_CASE("outputs hold NaN and inputs are pristine before every call of a repeat") {
   Bench bench;
   bench.job.warm_up = StopLimits{3, 1e8};
@@ -419,68 +271,6 @@ TEST_CASE("outputs hold NaN and inputs are pristine before every call of a repea
   };
   bench.run();
   CHECK(bench.error.empty());
-}
-
-TEST_CASE("everything of a case is freed, whatever ended it") {
-  for (const char* entry : {"", "generate", "prepare 2", "upload", "synchronize", "check_launch",
-                            "flush_cache", "profiler_start", "equal"}) {
-    for (const bool sticky : {false, true}) {
-      CAPTURE(entry);
-      Bench bench;
-      bench.device.fail_at = entry;
-      bench.device.sticky = sticky;
-      bench.run();
-      CHECK(bench.device.allocated == 0);
-    }
-  }
-}
-
-TEST_CASE("a sticky device failure is the kernel's, and its state is then left alone") {
-  for (const bool sticky : {false, true}) {
-    Bench bench;
-    bench.device.fail_at = "profiler_stop";
-    bench.device.sticky = sticky;
-    bench.run();
-    CHECK(bench.error ==
-          "custom_kernel failed on the device (an illegal memory access was encountered)");
-    CHECK(bench.sticky == sticky);
-    CHECK(bench.kernel.destroyed == (sticky ? 0 : 1));
-  }
-}
-
-TEST_CASE("a case that cannot fit is refused in words before anything is allocated") {
-  Bench bench;
-  bench.device.free = std::int64_t{3} << 30;
-  bench.job.kind = JobKind::check;
-  bench.job.seeds = {1};
-  bench.job.spec.batch = 1 << 20;
-  bench.job.spec.n = 32;
-  bench.run();
-  CHECK(bench.error ==
-        "out of device memory before allocating (1 call of batch 1048576, n 32 needs 12.13 GiB, "
-        "3.00 GiB are free); lower batch or n");
-  CHECK(bench.count("allocate") == 0);
-  CHECK(bench.count("generate") == 0);
-
-  Bench huge;
-  huge.job.kind = JobKind::check;
-  huge.job.spec.batch = std::int64_t{1} << 40;
-  huge.job.spec.n = std::int64_t{1} << 10;
-  huge.run();
-  CHECK_THAT(huge.error, StartsWith("out of device memory before allocating"));
-}
-
-TEST_CASE("a workspace that cannot fit is refused in words") {
-  Bench bench;
-  bench.table.workspace_bytes = [](void*) { return std::uint64_t{1} << 50; };
-  bench.run();
-  CHECK(bench.error ==
-        "out of device memory before allocating (the kernel's workspace needs 1048576.00 GiB, "
-        "1024.00 GiB are free); lower batch or n");
-  Bench absurd;
-  absurd.table.workspace_bytes = [](void*) { return std::numeric_limits<std::uint64_t>::max(); };
-  absurd.run();
-  CHECK(absurd.error == "workspace_bytes answered 18446744073709551615 (more than any device has)");
 }
 
 TEST_CASE("a descriptor with the required function alone is enough") {

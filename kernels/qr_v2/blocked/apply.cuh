@@ -12,15 +12,13 @@
 #ifndef KBENCH_QR_BLOCKED_APPLY_CUH
 #define KBENCH_QR_BLOCKED_APPLY_CUH
 
-#include "layout.cuh"
+#include "apply_products.cuh"
 
 namespace blocked {
 
 constexpr int k_apply_warps = 4;
 constexpr int k_apply_threads = k_apply_warps * 32;
 constexpr int k_stages = 3;
-constexpr int k_warp_columns = 32;
-constexpr int k_tile_rows = 16;
 
 /// What one apply launch works on: columns [begin, end) of rows [row, n) of every matrix.
 struct ApplyTask {
@@ -36,10 +34,6 @@ struct ApplyTask {
   int resident;  // chunks of C kept in shared memory between the passes
 };
 
-/// One lane's share of a 16-row, 32-column tile of C: rows 2t, 2t + 1, 2t + 8, 2t + 9 (t = lane
-/// modulo 4), columns 4g .. 4g + 3 (g = lane / 4), at [4 row + column].
-using Tile = float[16];
-
 /// Shared memory of one block; `parts` only where RG * ranks > 1, then the resident tiles.
 template <int K, int RG>
 struct ApplyShared {
@@ -48,27 +42,29 @@ struct ApplyShared {
   unsigned largest[k_apply_warps];
 };
 template <int K>
-constexpr int k_part_bytes = k_apply_warps * K * 32 * 4;
+constexpr int k_part_bytes = k_apply_warps* K * 32 * 4;
 constexpr int k_chunk_bytes = k_apply_warps * 32 * 16 * 4;
 
-/// Strips narrower than this need C multiplied by k_lift before the split: the low BF16 part of a
-/// number below 2^-110 would be subnormal.
+/// A strip whose largest magnitude is below 2^-90 is multiplied by k_lift before the split: the low
+/// BF16 parts of the smallest numbers would be subnormal.
 constexpr float k_lift = 0x1p90f;
-constexpr unsigned k_small_bits = (127u - 90u) << 23;  // 2^-90
+constexpr unsigned k_small_bits = (127u - 90u) << 23;
 
 template <int K, int CG, int RG, bool Vector>
 struct Applier {
   static_assert(CG * RG == k_apply_warps);
   static constexpr int k_chunk_rows = RG * k_tile_rows;
-  static constexpr int k_pairs = K / 16;
+  using Math = Products<K>;
+  using Product = typename Math::Product;
+  using Operand = typename Math::Operand;
 
   const ApplyTask& task;
   ApplyShared<K, RG>& shared;
-  float* parts;     // [warp][K][32], also read by the other blocks of the cluster
-  float4* cache;    // [chunk][warp][4][lane]
+  float* parts;   // [warp][K][32], also read by the other blocks of the cluster
+  float4* cache;  // [chunk][warp][4][lane]
   int lane, warp, column_group, row_group, rank;
-  int first_chunk, chunks;   // of this block
-  int column;                // of this lane's first column
+  int first_chunk, chunks;  // of this block
+  int column;               // of this lane's first column
   const float* source;
   float* factor;
   const std::uint16_t* reflectors;
@@ -113,7 +109,9 @@ struct Applier {
     }
   }
 
-  __device__ __forceinline__ bool is_cached(int chunk) const { return chunk >= chunks - task.resident; }
+  __device__ __forceinline__ bool is_cached(int chunk) const {
+    return chunk >= chunks - task.resident;
+  }
   __device__ __forceinline__ float4* cached(int chunk) const {
     return cache + ((chunk - (chunks - task.resident)) * k_apply_warps + warp) * 4 * 32 + lane;
   }
@@ -132,6 +130,11 @@ struct Applier {
     }
   }
 
+  /// The 16 rows of reflectors of this warp's tile.
+  __device__ __forceinline__ const std::uint16_t (*stage_rows(int stage) const)[padded(2 * K)] {
+    return &shared.ring[stage][row_group * k_tile_rows];
+  }
+
   /// Starts the copy of a chunk's reflectors; rows below the matrix become zero.
   __device__ __forceinline__ void fetch_reflectors(int chunk, int stage) const {
     constexpr int units = K / 8;  // of 16 bytes, per row and part
@@ -140,8 +143,9 @@ struct Applier {
       const int unit = k % units, part = k / units % 2, line = k / (2 * units);
       const bool inside = first + line < task.n;
       const std::uint16_t* from =
-          reflectors + static_cast<std::int64_t>(inside ? first + line : task.row) *
-                           k_reflector_pitch + part * k_block + unit * 8;
+          reflectors +
+          static_cast<std::int64_t>(inside ? first + line : task.row) * k_reflector_pitch +
+          part * k_block + unit * 8;
       copy_async(&shared.ring[stage][line][part * K + unit * 8], from, inside);
     }
   }
@@ -180,121 +184,6 @@ struct Applier {
     }
   }
 
-  using Product = float[2][K / 8][4];                 // 32 columns of C x K reflectors
-  using Operand = std::uint32_t[2][2][k_pairs][4];    // the same as left operand: part, half, pair
-
-  /// product += C^T V over the rows of one tile.
-  __device__ __forceinline__ void project_tile(Product& product, const Tile& c, int stage) const {
-    std::uint32_t left[2][2][4];  // part, half
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int q = 0; q < 4; ++q) {
-        const int first = q / 2 * 8 + half * 2 + q % 2;
-        const BfPair pair = split(c[first], c[first + 4]);
-        left[0][half][q] = pair.high;
-        left[1][half][q] = pair.low;
-      }
-    }
-    const int tile = lane / 8;
-    const auto& row = shared.ring[stage][row_group * k_tile_rows + tile % 2 * 8 + lane % 8];
-#pragma unroll
-    for (int pair = 0; pair < k_pairs; ++pair) {
-      std::uint32_t right[2][4];
-      load_tiles_transposed(right[0], &row[pair * 16 + tile / 2 * 8]);
-      load_tiles_transposed(right[1], &row[K + pair * 16 + tile / 2 * 8]);
-      multiply_three(product, left[0], left[1], right, pair);
-    }
-  }
-
-  /// The two 16x16 halves of the left operand times one pair of column tiles.
-  __device__ __forceinline__ static void multiply_three(Product& product, const std::uint32_t (&high)[2][4],
-                                        const std::uint32_t (&low)[2][4],
-                                        const std::uint32_t (&right)[2][4], int pair) {
-#pragma unroll
-    for (int term = 0; term < 3; ++term) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int side = 0; side < 2; ++side) {
-          multiply_add(product[half][2 * pair + side], term == 2 ? low[half] : high[half],
-                       right[term == 1][2 * side], right[term == 1][2 * side + 1]);
-        }
-      }
-    }
-  }
-
-  /// sign times the product as a left operand of BF16 pairs.
-  __device__ __forceinline__ static void as_operand(Operand& operand, const Product& product, float sign) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int pair = 0; pair < k_pairs; ++pair) {
-#pragma unroll
-        for (int q = 0; q < 4; ++q) {
-          const auto& from = product[half][2 * pair + q / 2];
-          const BfPair two = split(sign * from[q % 2 * 2], sign * from[q % 2 * 2 + 1]);
-          operand[0][half][pair][q] = two.high;
-          operand[1][half][pair][q] = two.low;
-        }
-      }
-    }
-  }
-
-  /// weighted = W^T T for W^T in `product`; blocks of T below the diagonal are zero.
-  __device__ __forceinline__ void weigh(Product& weighted, const Operand& product) const {
-    const int tile = lane / 8, line = lane % 8;
-#pragma unroll
-    for (int inner = 0; inner < k_pairs; ++inner) {
-#pragma unroll
-      for (int pair = inner; pair < k_pairs; ++pair) {
-        std::uint32_t right[2][4];
-        const int row = inner * 16 + tile % 2 * 8 + line, at = pair * 16 + tile / 2 * 8;
-        load_tiles_transposed(right[0], &shared.factor[0][row][at]);
-        load_tiles_transposed(right[1], &shared.factor[1][row][at]);
-        std::uint32_t high[2][4], low[2][4];
-#pragma unroll
-        for (int k = 0; k < 8; ++k) {
-          high[k / 4][k % 4] = product[0][k / 4][inner][k % 4];
-          low[k / 4][k % 4] = product[1][k / 4][inner][k % 4];
-        }
-        multiply_three(weighted, high, low, right, pair);
-      }
-    }
-  }
-
-  /// c += (weights V^T) over the rows of one tile.
-  __device__ __forceinline__ void update_tile(Tile& c, const Operand& weights, int stage) const {
-    float sum[2][2][4];  // half, tile of eight rows
-#pragma unroll
-    for (int k = 0; k < 16; ++k) {
-      sum[k / 8][k / 4 % 2][k % 4] = c[(k / 4 % 2 * 2 + k % 2) * 4 + k / 8 * 2 + k % 4 / 2];
-    }
-    const int tile = lane / 8;
-    const auto& row = shared.ring[stage][row_group * k_tile_rows + tile / 2 * 8 + lane % 8];
-#pragma unroll
-    for (int pair = 0; pair < k_pairs; ++pair) {
-      std::uint32_t right[2][4];
-      load_tiles(right[0], &row[pair * 16 + tile % 2 * 8]);
-      load_tiles(right[1], &row[K + pair * 16 + tile % 2 * 8]);
-#pragma unroll
-      for (int term = 0; term < 3; ++term) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-#pragma unroll
-          for (int side = 0; side < 2; ++side) {
-            multiply_add(sum[half][side], weights[term == 2][half][pair],
-                         right[term == 1][2 * side], right[term == 1][2 * side + 1]);
-          }
-        }
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < 16; ++k) {
-      c[(k / 4 % 2 * 2 + k % 2) * 4 + k / 8 * 2 + k % 4 / 2] = sum[k / 8][k / 4 % 2][k % 4];
-    }
-  }
-
   /// Pass 1: product = `lift` C^T V over this warp's rows; the largest magnitude of C it saw.
   __device__ __forceinline__ unsigned project(Product& product, float lift) const {
     unsigned largest = 0;
@@ -315,7 +204,7 @@ struct Applier {
 #pragma unroll
         for (int k = 0; k < 16; ++k) c[k] *= lift;
       }
-      project_tile(product, c, stage);
+      Math::project(product, c, stage_rows(stage), lane);
     });
     return largest;
   }
@@ -333,7 +222,7 @@ struct Applier {
 #pragma unroll
         for (int k = 0; k < 16; ++k) c[k] *= lift;
       }
-      update_tile(c, weights, stage);
+      Math::update(c, weights, stage_rows(stage), lane);
       if (lift != 1) {
 #pragma unroll
         for (int k = 0; k < 16; ++k) c[k] *= 1 / lift;
@@ -382,14 +271,14 @@ struct Applier {
     if (sharers == 1) return;
     float* own = parts + warp * K * 32 + lane;
 #pragma unroll
-    for (int k = 0; k < K; ++k) own[k * 32] = product[k / (K / 2)][k / 4 % (K / 8)][k % 4];
+    for (int k = 0; k < K; ++k) own[k * 32] = Math::value(product, k);
     strip_barrier();
     const int slice = K / sharers, first = (rank * RG + row_group) * slice;
     for (int k = first; k < first + slice; ++k) {
       float sum = 0;
       for (int sharer = 0; sharer < sharers; ++sharer) {
-        sum += read_part(parts + ((sharer % RG * CG + column_group) * K + k) * 32 + lane,
-                         sharer / RG);
+        sum +=
+            read_part(parts + ((sharer % RG * CG + column_group) * K + k) * 32 + lane, sharer / RG);
       }
       own[k * 32] = sum;  // nobody else reads this warp's part of its own slice
     }
@@ -397,7 +286,7 @@ struct Applier {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int owner = k / slice;
-      product[k / (K / 2)][k / 4 % (K / 8)][k % 4] =
+      Math::value(product, k) =
           read_part(parts + ((owner % RG * CG + column_group) * K + k) * 32 + lane, owner / RG);
     }
     strip_barrier();  // a repeated pass writes the parts again
@@ -410,7 +299,7 @@ struct Applier {
 #pragma unroll 1
     for (;;) {
 #pragma unroll
-      for (int k = 0; k < K; ++k) product[k / (K / 2)][k / 4 % (K / 8)][k % 4] = 0;
+      for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
       largest = strip_largest(project(product, lift));
       if (largest == 0 || largest >= k_small_bits || lift != 1) break;
       lift = k_lift;
@@ -420,10 +309,10 @@ struct Applier {
     } else {
       add_parts(product);
       Operand operand;
-      as_operand(operand, product, 1);
+      Math::as_operand(operand, product, 1);
       Product weighted = {};
-      weigh(weighted, operand);
-      as_operand(operand, weighted, -1);
+      Math::weigh(weighted, operand, shared.factor, lane);
+      Math::as_operand(operand, weighted, -1);
       update(operand, lift);
     }
     if (task.ranks > 1) cluster_barrier();  // no block leaves while another may read its memory
@@ -458,7 +347,9 @@ __global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTas
       warp / CG,
       rank,
       first_chunk,
-      left < 0 ? 0 : left < per_rank ? left : per_rank,
+      left < 0          ? 0
+      : left < per_rank ? left
+                        : per_rank,
       task.begin + (static_cast<int>(strip % task.strips) * CG + column_group) * k_warp_columns +
           thread % 32 / 4 * 4,
       task.source + matrix * n * n,

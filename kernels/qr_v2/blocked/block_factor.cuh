@@ -39,9 +39,9 @@ __device__ __forceinline__ void accumulate_gram(float (&gram)[Tiles][4][4],
   for (int part = 0; part < 2; ++part) {
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
-      load_tiles_transposed(right[part][pair],
-                            &stage[tile % 2 * 8 + line][part * k_block + first +
-                                                        pair * 16 + tile / 2 * 8]);
+      load_tiles_transposed(
+          right[part][pair],
+          &stage[tile % 2 * 8 + line][part * k_block + first + pair * 16 + tile / 2 * 8]);
     }
   }
 #pragma unroll
@@ -49,9 +49,8 @@ __device__ __forceinline__ void accumulate_gram(float (&gram)[Tiles][4][4],
     std::uint32_t left[2][4];
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      load_tiles_transposed(
-          left[part],
-          &stage[tile / 2 * 8 + line][part * k_block + i * 16 + tile % 2 * 8]);
+      load_tiles_transposed(left[part],
+                            &stage[tile / 2 * 8 + line][part * k_block + i * 16 + tile % 2 * 8]);
     }
 #pragma unroll
     for (int product = 0; product < 3; ++product) {

@@ -193,8 +193,7 @@ __device__ __forceinline__ void store_row(float* to, const float (&value)[k_pane
 }
 
 /// Writes one row of the reflectors as BF16 high and low parts.
-__device__ __forceinline__ void store_reflectors(std::uint16_t* to,
-                                                 const float (&value)[k_panel]) {
+__device__ __forceinline__ void store_reflectors(std::uint16_t* to, const float (&value)[k_panel]) {
 #pragma unroll
   for (int c = 0; c < k_panel; c += 8) {
     BfPair pair[4];
@@ -239,9 +238,16 @@ __device__ __forceinline__ void store_rows(const Rows<R>& x, const PanelTask& ta
   }
 }
 
+/// Blocks per multiprocessor that the registers of a panel kernel shall leave room for. A cluster
+/// is launched where matrices are few: there the time of one column counts, not the occupancy.
+__host__ __device__ constexpr int resident_panels(int rows, bool cluster) {
+  return cluster || rows >= 4 ? 2 : rows == 1 ? 4 : 3;
+}
+
 /// Grid: batch x ranks blocks. Rows: m = n - column <= ranks x R x 32 WARPS.
 template <int WARPS, int R, bool Cluster>
-__global__ void __launch_bounds__(WARPS * 32) factor_panel(const PanelTask task) {
+__global__ void __launch_bounds__(WARPS * 32, resident_panels(R, Cluster))
+    factor_panel(const PanelTask task) {
   PanelShared& shared = shared_as<PanelShared>();
   const int thread = static_cast<int>(threadIdx.x);
   Team team{thread % 32, thread / 32, WARPS, Cluster ? cluster_rank() : 0,

@@ -29,20 +29,20 @@ struct TallRows {
   }
 };
 
-/// Adds the row's part to the products of column `next`; a row at or above its pivot has none.
-__device__ __forceinline__ void add_products(float (&sum)[k_panel], const float (&x)[k_panel],
-                                             float lead, float boost) {
-  const float factor = lead * boost;
-#pragma unroll
-  for (int c = 0; c < k_panel; ++c) sum[c] = fmaf(factor, x[c], sum[c]);
-}
-
 /// x[c] with c known only at run time, without indexing registers.
 __device__ __forceinline__ float pick(const float (&x)[k_panel], int c) {
   float picked = 0;
 #pragma unroll
   for (int k = 0; k < k_panel; ++k) picked = k == c ? x[k] : picked;
   return picked;
+}
+
+/// Adds a tail row's part to the products of column `pivot`; its square has both factors boosted.
+__device__ __forceinline__ void add_products(float (&sum)[k_panel], const float (&x)[k_panel],
+                                             int pivot, float boost) {
+  const float lead = pick(x, pivot) * boost;
+#pragma unroll
+  for (int c = 0; c < k_panel; ++c) sum[c] = fmaf(lead, c == pivot ? lead : x[c], sum[c]);
 }
 
 /// Copies the panel into the factor with its columns scaled.
@@ -69,7 +69,7 @@ __device__ bool scale_tall(const TallRows& rows, const float* source, PanelShare
   return __any_sync(k_full_warp, all != 0) != 0;
 }
 
-/// Forms the products of column `pivot` (squared at `boost` times its size) over all rows.
+/// Forms the products of column `pivot`, taken `boost` times, over all rows.
 __device__ __forceinline__ void products_tall(const TallRows& rows, float (&sum)[k_panel],
                                               int pivot, float boost) {
 #pragma unroll
@@ -77,7 +77,7 @@ __device__ __forceinline__ void products_tall(const TallRows& rows, float (&sum)
   rows.each([&](int row, float* at) {
     float x[1][k_panel];
     rows.load(x, at);
-    if (row > pivot) add_products(sum, x[0], pick(x[0], pivot), boost);
+    if (row > pivot) add_products(sum, x[0], pivot, boost);
   });
 }
 
@@ -92,14 +92,12 @@ __device__ Reflector find_reflector_tall(const TallRows& rows, float (&sum)[k_pa
     publish<Cluster>(&shared.parts[team.parity][team.part()][team.lane], team, own);
     if (team.holds_pivots()) {
       warp_barrier();  // the pivot row was written by another lane
-      const float at = pivot < rows.end && team.lane < rows.width
-                           ? rows.panel[pivot * rows.n + team.lane]
-                           : 0;
+      const float at =
+          pivot < rows.end && team.lane < rows.width ? rows.panel[pivot * rows.n + team.lane] : 0;
       publish<Cluster>(&shared.parts[team.parity][k_pivot_row][team.lane], team, at);
     }
     const Exchanged got = exchange<Cluster>(shared, team);
-    // The column's own product carries the factor once, so its square needs it once more.
-    const float tail_square = __shfl_sync(k_full_warp, got.sum, pivot) * boost;
+    const float tail_square = __shfl_sync(k_full_warp, got.sum, pivot);
     const float alpha = __shfl_sync(k_full_warp, got.pivot, pivot) * boost;
     if (boost == 1 && fmaf(alpha, alpha, tail_square) < k_small_square) {
       boost = k_boost;
@@ -129,7 +127,7 @@ __device__ __forceinline__ void pass_tall(const TallRows& rows, float (&sum)[k_p
       x[0][c] = c == pivot ? (row == pivot ? h.beta : v) : updated;
     }
     rows.store(at, x[0]);
-    if (row > pivot + 1) add_products(sum, x[0], pick(x[0], pivot + 1), 1);
+    if (row > pivot + 1) add_products(sum, x[0], pivot + 1, 1);
   });
 }
 
@@ -140,8 +138,7 @@ __device__ void factor_tall(const TallRows& rows, PanelShared& shared, Team& tea
 #pragma unroll 1
   for (int pivot = 0; pivot < rows.width; ++pivot) {
     float weight, boost;
-    const Reflector h =
-        find_reflector_tall<Cluster>(rows, sum, pivot, shared, team, weight, boost);
+    const Reflector h = find_reflector_tall<Cluster>(rows, sum, pivot, shared, team, weight, boost);
     if (team.holds_pivots() && team.lane == 0) shared.tau[pivot] = h.tau;
     pass_tall(rows, sum, pivot, h, boost, share_in_warp(shared, team, weight));
   }

@@ -70,10 +70,14 @@ inline std::uint64_t workspace_bytes(const Plan& plan) {
 template <bool Cluster>
 const void* panel_kernel(int rows_per_thread) {
   switch (rows_per_thread) {
-    case 1: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 1, Cluster>);
-    case 2: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 2, Cluster>);
-    case 3: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 3, Cluster>);
-    default: return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 4, Cluster>);
+    case 1:
+      return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 1, Cluster>);
+    case 2:
+      return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 2, Cluster>);
+    case 3:
+      return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 3, Cluster>);
+    default:
+      return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 4, Cluster>);
   }
 }
 
@@ -109,8 +113,8 @@ inline void add_panel(Plan& plan, int column, bool second) {
                                      : reinterpret_cast<const void*>(&factor_tall_panel<false>);
   }
   launch.blocks = plan.batch * launch.ranks;
-  launch.panel = {nullptr, nullptr, nullptr, nullptr,      nullptr,
-                  n,       column,  launch.ranks, second, column + k_panel < n};
+  launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr,
+                  n,       column,  launch.ranks, second,  column + k_panel < n};
   plan.launches.push_back(launch);
 }
 
@@ -118,7 +122,8 @@ inline void add_panel(Plan& plan, int column, bool second) {
 /// each keeps at least `fewest` chunks.
 inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int fewest) {
   if (!plan.device.clusters) return 1;
-  const std::int64_t slots = std::int64_t{k_blocks_per_multiprocessor} * plan.device.multiprocessors;
+  const std::int64_t slots =
+      std::int64_t{k_blocks_per_multiprocessor} * plan.device.multiprocessors;
   int ranks = 1;
   while (ranks < k_max_ranks && strips * ranks * 2 <= slots && chunks >= fewest * ranks * 2) {
     ranks *= 2;
@@ -138,8 +143,8 @@ void add_apply_as(Plan& plan, int row, int begin, int end, int fewest) {
   launch.threads = k_apply_threads;
   launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
                              : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
-  const int fixed = static_cast<int>(sizeof(ApplyShared<K, RG>)) +
-                    (RG * launch.ranks > 1 ? k_part_bytes<K> : 0);
+  const int fixed =
+      static_cast<int>(sizeof(ApplyShared<K, RG>)) + (RG * launch.ranks > 1 ? k_part_bytes<K> : 0);
   const int share = plan.device.shared_per_multiprocessor / k_blocks_per_multiprocessor -
                     plan.device.shared_reserved_per_block;
   const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
@@ -148,7 +153,7 @@ void add_apply_as(Plan& plan, int row, int begin, int end, int fewest) {
   const int resident = room < per_rank ? room : per_rank;
   launch.shared_bytes = fixed + resident * k_chunk_bytes;
   launch.blocks = plan.batch * strips * launch.ranks;
-  launch.apply = {nullptr, nullptr, nullptr, nullptr, n,       row,
+  launch.apply = {nullptr, nullptr, nullptr, nullptr,      n,       row,
                   begin,   end,     strips,  launch.ranks, resident};
   plan.launches.push_back(launch);
 }

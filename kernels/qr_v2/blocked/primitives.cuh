@@ -91,7 +91,9 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, bool vali
                "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
                : "memory");
 }
-__device__ __forceinline__ void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void copy_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 /// Waits until at most `Pending` of this thread's latest groups are still under way.
 template <int Pending>
 __device__ __forceinline__ void copy_wait() {
@@ -117,8 +119,7 @@ __device__ __forceinline__ void load_tiles_transposed(std::uint32_t (&tile)[4], 
 /// d += a b for a 16x16 BF16 tile a, a 16x8 BF16 tile b and a 16x8 FP32 tile d (m16n8k16).
 __device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t (&a)[4],
                                              std::uint32_t b0, std::uint32_t b1) {
-  asm(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

@@ -108,8 +108,35 @@ __device__ __forceinline__ Reflector reflect(float alpha, float tail_square) {
   return {(beta - alpha) / beta, 1 / (alpha - beta), beta};
 }
 
-/// One exchange: after it lane c of every warp holds sum_c over the team of what the lanes c
-/// published, and the pivot row's element c.
+/// The team's sum of what the lanes with this number published. The loads are independent of each
+/// other, which is worth more than the ones spent on absent ranks; adding their zeros is exact.
+template <bool Cluster>
+__device__ __forceinline__ float sum_parts(const float (&parts)[k_max_parts + 1][k_panel],
+                                           const Team& team) {
+  constexpr int most = Cluster ? k_max_ranks : 1;
+  float sum[most];
+#pragma unroll
+  for (int rank = 0; rank < most; ++rank) {
+    sum[rank] = 0;
+    if (rank >= team.ranks) continue;
+    const int part = rank * team.warps;
+    if (team.warps == k_panel_warps) {
+      sum[rank] = (parts[part][team.lane] + parts[part + 1][team.lane]) +
+                  (parts[part + 2][team.lane] + parts[part + 3][team.lane]);
+    } else {
+      sum[rank] = parts[part][team.lane];
+    }
+  }
+#pragma unroll
+  for (int half = most / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int rank = 0; rank < half; ++rank) sum[rank] += sum[rank + half];
+  }
+  return sum[0];
+}
+
+/// One exchange: after it lane c of every warp holds the team's sum of what the lanes c published,
+/// the pivot row's element c, and its element 0.
 struct Exchanged {
   float sum, pivot, alpha;
 };
@@ -117,11 +144,8 @@ template <bool Cluster>
 __device__ __forceinline__ Exchanged exchange(PanelShared& shared, Team& team) {
   team_barrier<Cluster>();
   const auto& parts = shared.parts[team.parity];
-  float sum = 0;
-  for (int part = 0; part < team.parts(); ++part) sum += parts[part][team.lane];
-  const Exchanged result{sum, parts[k_pivot_row][team.lane], parts[k_pivot_row][0]};
   team.parity ^= 1u;
-  return result;
+  return {sum_parts<Cluster>(parts, team), parts[k_pivot_row][team.lane], parts[k_pivot_row][0]};
 }
 
 /// Largest magnitude of each column over the team, lane c holding column c. `own` likewise.
