@@ -9,7 +9,9 @@
 //                                                             (batched 206 to 231)
 // Xsyevd waits for the device inside the call, so streams overlap only when each is fed by a host
 // thread of its own. XsyevBatched needs n * n * batch below 2^31: larger batches go in pieces, and
-// where one matrix alone is too large the loop takes over.
+// where one matrix alone is too large the loop takes over. An NVTX range is its thread's: a
+// profiler that filters by the caller's range sees lane 0 only, so set KBENCH_CUSOLVER_STREAMS=1
+// there.
 //
 // To try another route, set at run time KBENCH_CUSOLVER_ROUTE=batched|loop and
 // KBENCH_CUSOLVER_STREAMS=N (1 to 64). The input is symmetric, so a plain copy is its column-major

@@ -322,6 +322,7 @@ struct Applier {
 /// Grid: batch x strips x ranks blocks, the ranks of a strip forming a cluster.
 template <int K, int CG, int RG, bool Vector>
 __global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTask task) {
+  static_assert(sizeof(ApplyShared<K, RG>) % 16 == 0, "the parts and the tiles that follow it");
   auto& shared = shared_as<ApplyShared<K, RG>>();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
   const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;

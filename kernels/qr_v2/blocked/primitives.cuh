@@ -31,6 +31,7 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
 /// All threads of all blocks of the cluster; orders their shared-memory accesses.
 __device__ __forceinline__ void cluster_barrier() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  __syncwarp();  // the aligned form wants the warp converged
   asm volatile(
       "barrier.cluster.arrive.release.aligned;\n"
       "barrier.cluster.wait.acquire.aligned;" ::
