@@ -68,6 +68,7 @@ std::optional<std::vector<std::string>> unseal(const std::string& text) {
   std::vector<std::string> fields;
   for (std::size_t begin = 0; begin < body.size();) {
     const std::size_t end = body.find('\0', begin);
+    if (end == std::string_view::npos) return {};
     fields.emplace_back(body.substr(begin, end - begin));
     begin = end + 1;
   }
