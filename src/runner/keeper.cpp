@@ -53,28 +53,6 @@ void default_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void become_worker(const KeeperEnds& ends, pid_t keeper,
-                                const std::string& executable) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(1);
-  default_signals();
-  dup2(ends.output, 1);
-  dup2(ends.output, 2);
-  if (ends.socket == k_socket) {
-    fcntl(k_socket, F_SETFD, 0);
-  } else {
-    dup2(ends.socket, k_socket);
-  }
-  close_between(k_socket + 1, ~0u);
-  const std::string number = std::to_string(k_socket);
-  // The path is gone when kbench was rebuilt meanwhile; the link still leads to the same program.
-  for (const char* path : {executable.c_str(), "/proc/self/exe"}) {
-    execl(path, path, "worker", "--socket", number.c_str(), static_cast<char*>(nullptr));
-  }
-  dprintf(2, "cannot start the worker `%s` (%s)\n", executable.c_str(), std::strerror(errno));
-  _exit(127);
-}
-
 /// True when the worker has been reaped; its status has then been told.
 bool reap(pid_t worker, int status_fd) {
   int status = 0;
@@ -88,6 +66,30 @@ bool reap(pid_t worker, int status_fd) {
 }
 
 }  // namespace
+
+void become_worker(const KeeperEnds& ends, pid_t parent, const std::string& executable,
+                   bool keep_others) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  default_signals();
+  dup2(ends.output, 1);
+  dup2(ends.output, 2);
+  int socket = ends.socket;
+  if (!keep_others && socket != k_socket) {
+    dup2(socket, k_socket);
+    socket = k_socket;
+  } else {
+    fcntl(socket, F_SETFD, 0);
+  }
+  if (!keep_others) close_between(k_socket + 1, ~0u);
+  const std::string number = std::to_string(socket);
+  // The path is gone when kbench was rebuilt meanwhile; the link still leads to the same program.
+  for (const char* path : {executable.c_str(), "/proc/self/exe"}) {
+    execl(path, path, "worker", "--socket", number.c_str(), static_cast<char*>(nullptr));
+  }
+  dprintf(2, "cannot start the worker `%s` (%s)\n", executable.c_str(), std::strerror(errno));
+  _exit(127);
+}
 
 void keep(const KeeperEnds& ends, const std::string& executable) {
   setsid();
@@ -107,7 +109,7 @@ void keep(const KeeperEnds& ends, const std::string& executable) {
 
   const pid_t keeper = getpid();
   const pid_t worker = fork();
-  if (worker == 0) become_worker(ends, keeper, executable);
+  if (worker == 0) become_worker(ends, keeper, executable, false);
   close(ends.socket);
   close(ends.output);
 

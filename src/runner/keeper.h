@@ -2,6 +2,8 @@
 // keeper ends the worker and everything that the worker started.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 namespace kbench {
@@ -13,6 +15,13 @@ struct KeeperEnds {
   int socket = -1;  ///< the worker's channel
   int output = -1;  ///< write end for the worker's stdout and stderr
 };
+
+/// Body of the forked child that becomes the worker: `<executable> worker --socket N` with its
+/// output on `ends.output`. It dies with `parent`. All other descriptors are closed, or, for
+/// `keep_others`, left as they are: a tool injected into this process may need its own to follow
+/// the worker.
+[[noreturn]] void become_worker(const KeeperEnds& ends, pid_t parent, const std::string& executable,
+                                bool keep_others);
 
 /// Body of the keeper after the fork: starts `<executable> worker --socket 3`, waits for its death
 /// or the runner's, ends every descendant and exits. Uses no descriptor of the runner but `ends`.

@@ -80,7 +80,8 @@ ExitCode run_options(const Options& options, const Wiring& wiring, std::optional
   }
   Session session(
       [&]() {
-        return options.in_process ? start_worker_thread(wiring.serve) : start_worker_process();
+        if (options.in_process) return start_worker_thread(wiring.serve);
+        return detect_profiler().empty() ? start_worker_process() : start_worker_child();
       },
       watch);
   const ExitCode code = run_verb(options, wiring, std::move(popcorn), session, watch);

@@ -26,6 +26,12 @@ class Worker {
 /// Starts `worker --socket N` of this executable under a keeper. Throws Error(usage).
 std::unique_ptr<Worker> start_worker_process();
 
+/// Starts the same as a plain child, without a keeper and with foreign descriptors left open: the
+/// shape that an injected profiler can follow (ncu loses track of a process that forks without
+/// exec). What the worker leaves behind is ended here, and nothing outlives a killed runner but
+/// processes that the worker itself started. Throws Error(usage).
+std::unique_ptr<Worker> start_worker_child();
+
 /// Runs `serve` in a thread. end() gives up on a thread that does not return: the process can then
 /// only leave by _exit.
 std::unique_ptr<Worker> start_worker_thread(int (*serve)(int socket));

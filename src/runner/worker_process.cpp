@@ -1,11 +1,12 @@
-// Starts and ends the worker as a process under its keeper. Knows descriptors and signals; does not
-// know what is said on the channel.
+// Starts and ends the worker as a process, under its keeper or, for a profiler, as a plain child.
+// Knows descriptors and signals; does not know what is said on the channel.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,41 +54,68 @@ std::string describe(int wait_status) {
   return fmt::format("exited with status {}", WEXITSTATUS(wait_status));
 }
 
-class WorkerProcess : public Worker {
+/// What both kinds of process have in common: the channel, the output, and the processes that were
+/// there before and are not to be ended.
+class ForkedWorker : public Worker {
  public:
-  WorkerProcess() : spared_(children_of(getpid())) {
-    std::array<int, 2> ends{};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) refuse("socketpair");
-    socket_ = Fd(ends[0]);
-    const Fd theirs(ends[1]);
-    Pipe output = make_pipe(), life = make_pipe(), status = make_pipe();
-    const std::string executable = executable_path();
-    // Should the keeper be killed, its orphans come here.
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    keeper_ = fork();
-    if (keeper_ < 0) refuse("fork");
-    if (keeper_ == 0) {
-      keep({life.read.get(), status.write.get(), theirs.get(), output.write.get()}, executable);
-    }
-    output_ = std::move(output.read);
-    life_ = std::move(life.write);
-    status_ = std::move(status.read);
-    fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
-    fcntl(output_.get(), F_SETFL, O_NONBLOCK);
-  }
-  WorkerProcess(const WorkerProcess&) = delete;
-  WorkerProcess& operator=(const WorkerProcess&) = delete;
-  ~WorkerProcess() override { end(); }
+  ForkedWorker(const ForkedWorker&) = delete;
+  ForkedWorker& operator=(const ForkedWorker&) = delete;
 
   int socket() const override { return socket_.get(); }
   int output() const override { return output_.get(); }
   int status() const override { return status_.get(); }
 
+ protected:
+  ForkedWorker() : spared_(children_of(getpid())) {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) refuse("socketpair");
+    socket_ = Fd(ends[0]);
+    worker_socket_ = Fd(ends[1]);
+    Pipe output = make_pipe();
+    output_ = std::move(output.read);
+    worker_output_ = std::move(output.write);
+    // Orphans of the worker (and of a killed keeper) come here.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  /// After the fork: the worker's ends belong to the child.
+  void hand_over() {
+    worker_socket_.reset();
+    worker_output_.reset();
+    fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
+    fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  }
+
+  std::vector<pid_t> spared_;
+  Fd socket_, output_, status_;
+  Fd worker_socket_, worker_output_;
+};
+
+class KeptWorker : public ForkedWorker {
+ public:
+  KeptWorker() {
+    Pipe life = make_pipe(), status = make_pipe();
+    const std::string executable = executable_path();
+    keeper_ = fork();
+    if (keeper_ < 0) refuse("fork");
+    if (keeper_ == 0) {
+      keep({life.read.get(), status.write.get(), worker_socket_.get(), worker_output_.get()},
+           executable);
+    }
+    life_ = std::move(life.write);
+    status_ = std::move(status.read);
+    hand_over();
+  }
+  ~KeptWorker() override { end(); }
+
   std::optional<std::string> death() override {
     int value = 0;
     const ssize_t count = ::read(status_.get(), &value, sizeof value);
     if (count == static_cast<ssize_t>(sizeof value)) return describe(value);
-    return "lost (its keeper was killed)";
+    int keeper = 0;
+    if (waitpid(keeper_, &keeper, WNOHANG) != keeper_) return "lost (its keeper was killed)";
+    keeper_ = -1;
+    end_descendants(spared_, k_patience_ms);
+    return fmt::format("lost (its keeper was {})", describe(keeper));
   }
 
   bool end() override {
@@ -119,13 +147,55 @@ class WorkerProcess : public Worker {
     return waitpid(keeper_, &status, 0) == keeper_;
   }
 
-  std::vector<pid_t> spared_;
-  Fd socket_, output_, life_, status_;
+  Fd life_;
   pid_t keeper_ = -1;
+};
+
+/// A pid_t as a descriptor that turns readable at its death.
+Fd open_process(pid_t process) {
+  const long fd = syscall(SYS_pidfd_open, process, 0);
+  if (fd < 0) refuse("pidfd_open");
+  return Fd(static_cast<int>(fd));
+}
+
+class PlainWorker : public ForkedWorker {
+ public:
+  PlainWorker() {
+    const std::string executable = executable_path();
+    const pid_t parent = getpid();
+    worker_ = fork();
+    if (worker_ < 0) refuse("fork");
+    if (worker_ == 0) {
+      become_worker({-1, -1, worker_socket_.get(), worker_output_.get()}, parent, executable, true);
+    }
+    status_ = open_process(worker_);
+    hand_over();
+  }
+  ~PlainWorker() override { end(); }
+
+  std::optional<std::string> death() override {
+    int value = 0;
+    if (worker_ <= 0 || waitpid(worker_, &value, WNOHANG) != worker_) return std::nullopt;
+    worker_ = -1;
+    return describe(value);
+  }
+
+  bool end() override {
+    if (ended_) return true;
+    ended_ = end_descendants(spared_, k_patience_ms);
+    worker_ = -1;
+    return ended_;
+  }
+
+ private:
+  pid_t worker_ = -1;
+  bool ended_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Worker> start_worker_process() { return std::make_unique<WorkerProcess>(); }
+std::unique_ptr<Worker> start_worker_process() { return std::make_unique<KeptWorker>(); }
+
+std::unique_ptr<Worker> start_worker_child() { return std::make_unique<PlainWorker>(); }
 
 }  // namespace kbench
