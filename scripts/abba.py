@@ -5,7 +5,7 @@ Runs `kbench benchmark FILE` in 20 ABBA pairs with `--range on` and `--range off
 ratio of the means with its 95 % sign-test interval. Passes when the interval includes 1 or lies within
 0.5 % of it.
 
-Usage: abba.py KBENCH FILE [PAIRS]
+Usage: abba.py KBENCH FILE [PAIRS [OPTION OF KBENCH]...]
 """
 import json
 import statistics
@@ -14,11 +14,11 @@ import sys
 import tempfile
 
 
-def mean_ns(kbench, file, setting):
+def mean_ns(kbench, file, setting, options):
     """Mean of the first case of one run."""
     with tempfile.NamedTemporaryFile(suffix=".json") as result:
         subprocess.run([kbench, "benchmark", file, "--problem", "qr_v2", "--device", "cuda", "--range",
-                        setting, "--json", result.name], check=True, stdout=subprocess.DEVNULL)
+                        setting, "--json", result.name, *options], check=True, stdout=subprocess.DEVNULL)
         with open(result.name, encoding="utf-8") as text:
             return json.load(text)["cases"][0]["summary_ns"]["mean"]
 
@@ -42,7 +42,7 @@ def main():
     ratios = []
     for pair in range(pairs):
         order = ("on", "off") if pair % 2 == 0 else ("off", "on")
-        found = {setting: mean_ns(kbench, file, setting) for setting in order}
+        found = {setting: mean_ns(kbench, file, setting, sys.argv[4:]) for setting in order}
         ratios.append(found["on"] / found["off"])
     ratios.sort()
     low, high = sign_interval(ratios, pairs)
