@@ -39,6 +39,7 @@ struct JsonWriter {
   static Json encode(const std::string& text) { return to_valid_utf8(text); }
   static Json encode(bool value) { return value; }
   static Json encode(std::int64_t value) { return value; }
+  static Json encode(std::uint64_t value) { return value; }
   static Json encode(int value) { return value; }
   static Json encode(double value) {
     if (std::isfinite(value)) return value;
@@ -101,6 +102,11 @@ class JsonReader {
     const bool fits = !json.is_number_unsigned() ||
                       json.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
     return take(json.is_number_integer() && fits, json, value);
+  }
+  static bool decode(const Json& json, std::uint64_t& value) {
+    const bool fits =
+        json.is_number_unsigned() || (json.is_number_integer() && json.get<std::int64_t>() >= 0);
+    return take(fits, json, value);
   }
   static bool decode(const Json& json, int& value) {
     std::int64_t wide = 0;

@@ -142,6 +142,8 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("limits", m.limits);
   visit("exact_repeats", m.exact_repeats);
   visit("range", m.range);
+  visit("fresh_inputs", m.fresh_inputs);
+  visit("nonce", m.nonce);
   visit("call_timeout_s", m.call_timeout_s);
   visit("save_failing", m.save_failing);
   visit("save_stem", m.save_stem);
@@ -172,6 +174,10 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("stop", m.stop);
   visit("warm_up_repeats", m.warm_up_repeats);
   visit("inputs", m.inputs);
+  visit("fresh_inputs", m.fresh_inputs);
+  visit("audit_repeats", m.audit_repeats);
+  visit("floor_ns", m.floor_ns);
+  visit("floor_reason", m.floor_reason);
   visit("first_call_ms", m.first_call_ms);
   visit("create_ms", m.create_ms);
   visit("check_ms", m.check_ms);

@@ -90,6 +90,8 @@ struct Job {
   StopLimits limits;
   std::int64_t exact_repeats = 0;  ///< --repeats N: exactly N timed repeats; 0: the stop rule
   bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
+  bool fresh_inputs = false;       ///< other inputs in each repeat, and audit repeats among them
+  std::uint64_t nonce = 0;         ///< of this run: fresh inputs and audit repeats follow from it
   double call_timeout_s = 0;       ///< per custom_kernel call; 0: 60 s on CUDA, 600 s on the host
   std::string save_failing;        ///< folder, or empty
   std::string save_stem;           ///< file name stem for saved and generated arrays
@@ -133,10 +135,14 @@ struct Reply {
   StopReason stop = StopReason::none;
   std::int64_t warm_up_repeats = 0;
   std::vector<InputRecord> inputs;
-  double first_call_ms = 0;  ///< the first custom_kernel call, wall
-  double create_ms = 0;      ///< create, workspace_bytes and prepare
-  double check_ms = 0;       ///< first check with diagnostics, per input, wall
-  double recheck_ms = 0;     ///< median of the gate-only rechecks, per input, wall
+  std::string fresh_inputs;        ///< `on`, `off`, `fixed` (one input only); measure jobs alone
+  std::int64_t audit_repeats = 0;  ///< untimed ones in which inputs arrive between the calls
+  double floor_ns = 0;             ///< no honest call is faster; 0: not known
+  std::string floor_reason;        ///< what the floor comes from, and what it leaves out
+  double first_call_ms = 0;        ///< the first custom_kernel call, wall
+  double create_ms = 0;            ///< create, workspace_bytes and prepare
+  double check_ms = 0;             ///< first check with diagnostics, per input, wall
+  double recheck_ms = 0;           ///< median of the gate-only rechecks, per input, wall
   std::int64_t workspace_bytes = 0;
   std::int64_t device_peak_bytes = 0;  ///< kbench's own buffers for this case
   std::optional<KernelInfo> kernel;

@@ -30,6 +30,18 @@ class DeviceError : public Error {
   bool sticky_;
 };
 
+/// What a plug-in did to the device behind kbench's back.
+struct Disturbance {
+  std::string what;   ///< completes `custom_kernel ...`, with what to do instead; empty: nothing
+  bool lost = false;  ///< nothing of this process can be done on the device any more
+};
+
+/// The best a device does, for the time below which no honest result lies. 0: does not apply.
+struct Speed {
+  double copy_bytes_per_s = 0;  ///< of a large copy: bytes read plus bytes written
+  double launch_ns = 0;         ///< of one empty launch among several in a row
+};
+
 /// Times one stretch of the stream. Resolution and meaning: DeviceInfo::clock.
 class Stopwatch {
  public:
@@ -62,8 +74,12 @@ class Device {
   /// True when both stretches hold the same bytes. Waits.
   virtual bool equal(const void* a, const void* b, std::int64_t bytes) = 0;
 
-  /// Waits for the stream. Throws DeviceError for any error since the last call.
+  /// Waits for the whole device. Throws DeviceError for any error since the last call.
   virtual void synchronize() = 0;
+  /// Waits for the stream, then for the whole device. Nanoseconds that the device took longer than
+  /// the stream: more than a few thousand mean that something ran elsewhere. 0 on the host, where
+  /// nothing tells. Throws like synchronize.
+  virtual double drain() = 0;
   /// Throws DeviceError when the last launch failed (a launch error of a plug-in shows here). Does
   /// not wait.
   virtual void check_launch() = 0;
@@ -71,6 +87,12 @@ class Device {
   /// Overwrites a persistent buffer of info().flush_bytes so that no earlier data stay in the
   /// cache, and resets persisting lines. Enqueued; allocates on first use only.
   virtual void flush_cache() = 0;
+
+  /// What a plug-in has changed since the last call (current device, limit of persisting lines) or
+  /// destroyed. What can be put back is put back. Does not wait.
+  virtual Disturbance disturbance() = 0;
+  /// Measured on the first call, a few milliseconds of an idle device; then remembered.
+  virtual Speed speed() = 0;
 
   virtual std::unique_ptr<Stopwatch> make_stopwatch() = 0;
   /// cudaStream_t of all work; null on the host.

@@ -77,6 +77,12 @@ class Ops {
                       std::int64_t n, float* out) = 0;
   virtual void scatter(const float* in, const std::int64_t* index, std::int64_t batch,
                        std::int64_t n, float* out) = 0;
+  /// out_ij = (row_i * in_kl) * col_j with k = order[b, i] and l = order[b, j], in one pass; not in
+  /// place. `order` is a device pointer to [batch, n] places; null: every entry keeps its own.
+  /// Exact when row and col hold powers of two with signs and nothing leaves the range of normal
+  /// numbers.
+  virtual void rearrange(const float* in, std::int64_t batch, std::int64_t n,
+                         const std::int32_t* order, Vectors row, Vectors col, float* out) = 0;
   /// out = in^T, matrix by matrix; not in place.
   virtual void transpose(const float* in, std::int64_t batch, std::int64_t n, float* out) = 0;
 

@@ -1,12 +1,11 @@
-// eigh_py: the matrix cases of the public generator and the gates of the public checker. Written
-// against Ops for every device; must not know kernels, timing or output formats.
+// eigh_py: the matrix cases of the public generator and how they are renewed. Written against Ops
+// for every device; must not know the gates (eigh_py_checker), kernels, timing or output formats.
 #include "problems/eigh_py.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "problems/gates.h"
 #include "problems/lapack_spectra.h"
@@ -127,19 +126,17 @@ void make_rowscale(const Group& group) {
 }
 
 constexpr std::array<MatrixCase, 10> k_cases{{
-    {"dense", true, 6, make_dense, nullptr},
-    {"spectrum", false, 1, make_spectrum, plant_bytes},
-    {"psd", true, 2, make_psd, psd_bytes},
-    {"rankdef", false, 1, make_rankdef, plant_bytes},
-    {"nearrank", false, 1, make_nearrank, plant_bytes},
-    {"repeated", false, 1, make_repeated, plant_bytes},
-    {"clustered", false, 1, make_clustered, plant_bytes},
+    {"dense", true, 6, make_dense, nullptr, false, true},
+    {"spectrum", false, 1, make_spectrum, plant_bytes, true},
+    {"psd", true, 2, make_psd, psd_bytes, false, true},
+    {"rankdef", false, 1, make_rankdef, plant_bytes, true},
+    {"nearrank", false, 1, make_nearrank, plant_bytes, true},
+    {"repeated", false, 1, make_repeated, plant_bytes, true},
+    {"clustered", false, 1, make_clustered, plant_bytes, true},
     {"diagonal", false, 0, make_diagonal, nullptr},
     {"band", true, 1, make_band, nullptr},
     {"rowscale", true, 1, make_rowscale, nullptr},
 }};
-
-constexpr std::array<OutputShape, 2> k_outputs{{{"Q", 3}, {"L", 2}}};
 
 const LapackType* find_lapack_type(std::string_view name) {
   for (const LapackType& type : lapack_types()) {
@@ -148,155 +145,38 @@ const LapackType* find_lapack_type(std::string_view name) {
   return nullptr;
 }
 
+bool is_planted(const LapackType& type) {
+  return type.shape == LapackType::Shape::dense || type.shape == LapackType::Shape::band;
+}
+
 double input_bytes(const Case& spec) {
   const LapackType* type = find_lapack_type(spec.kind);
-  const bool planted = type != nullptr && (type->shape == LapackType::Shape::dense ||
-                                           type->shape == LapackType::Shape::band);
+  const bool planted = type != nullptr && is_planted(*type);
   return generator_bytes(k_cases, spec.kind, spec.batch, spec.n) +
          (planted ? plant_bytes(spec.batch, spec.n) : 0);
 }
 
-// Q, A and a product in FP64.
-double checker_matrix_bytes(std::int64_t n) { return matrix_bytes(n, 3 * 8); }
-
-class EighChecker : public Checker {
- public:
-  EighChecker(Device& device, std::int64_t batch, std::int64_t n, double slice_bytes)
-      : device_(device),
-        batch_(batch),
-        n_(n),
-        slices_(batch, checker_matrix_bytes(n), slice_bytes),
-        q_(device, slices_.size() * n * n),
-        a_(device, slices_.size() * n * n),
-        product_(device, slices_.size() * n * n) {}
-
-  Verdict check(const float* a, std::span<const float* const> outputs, Layout layout,
-                bool diagnostics) override;
-
- private:
-  struct Residuals {
-    std::vector<double> norm_a, eigen, orthogonality, reconstruction, diagonalization;
-  };
-  struct Slice {
-    const float *a, *q, *l;
-    Layout layout;
-    std::int64_t count;
-  };
-
-  void judge_order(const std::vector<float>& l, Verdict& verdict) const;
-  void add_slice(const Slice& slice, bool diagnostics, Residuals& residuals);
-  void judge_residuals(const Residuals& residuals, bool diagnostics, Verdict& verdict) const;
-
-  Device& device_;
-  std::int64_t batch_, n_;
-  Slices slices_;
-  Buffer<double> q_, a_, product_;
-};
-
-// order: L[i+1] - L[i] >= -100 n eps max(max abs(L), 1), per pair; the first violation is reported.
-void EighChecker::judge_order(const std::vector<float>& l, Verdict& verdict) const {
-  double worst = 0;
-  for (std::int64_t b = 0; b < batch_; ++b) {
-    const float* values = l.data() + b * n_;
-    double largest = 1;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      largest = std::max(largest, std::abs(double{values[i]}));
-    }
-    const double allowed = 100 * static_cast<double>(n_) * k_eps * largest;
-    for (std::int64_t i = 0; i + 1 < n_; ++i) {
-      const double drop = double{values[i]} - double{values[i + 1]};
-      worst = std::max(worst, drop / allowed);
-      if (drop <= allowed || !verdict.error.empty()) continue;
-      verdict.error = fmt::format(
-          "eigenvalues are not ascending (matrix {} of {}: L[{}] = {:.8g}, L[{}] = {:.8g}, allowed "
-          "drop {:.3g}); sort L and the columns of Q",
-          b, batch_, i, values[i], i + 1, values[i + 1], allowed);
-    }
-  }
-  note_ratio("order", worst, verdict);
+Renewal renewal_of(const LapackType& type) {
+  using Shape = LapackType::Shape;
+  if (type.shape == Shape::zero || type.shape == Shape::identity) return Renewal::fixed;
+  return is_planted(type) ? Renewal::moved : Renewal::drawn;
 }
 
-// All in FP64 from the untouched A:
-//   eigen           norm1(A Q - Q diag(L))
-//   diagonalization norm1(offdiag(Q^T A Q))       diagnostic
-//   orthogonality   norm1(Q^T Q - I)
-//   reconstruction  norm1(Q diag(L) Q^T - A)
-void EighChecker::add_slice(const Slice& slice, bool diagnostics, Residuals& residuals) {
-  Ops& ops = device_.ops();
-  const std::int64_t count = slice.count, n = n_;
-  const Vectors eigenvalues{slice.l, n};
-  Subtrahend q_l;
-  q_l.y = slice.q;
-  q_l.layout = slice.layout;
-  q_l.column_scale = eigenvalues;
-  Subtrahend identity;
-  identity.identity = true;
-  Subtrahend original;
-  original.y = slice.a;
-
-  ops.widen(slice.q, slice.layout, {}, count, n, q_.get());
-  ops.widen(slice.a, Layout::row_major, {}, count, n, a_.get());
-  append(residuals.norm_a, ops.residual_norm1(nullptr, Part::all, original, count, n));
-
-  ops.multiply(a_.get(), Transpose::no, q_.get(), Transpose::no, count, n, product_.get());
-  append(residuals.eigen, ops.residual_norm1(product_.get(), Part::all, q_l, count, n));
-  if (diagnostics) {
-    ops.multiply(q_.get(), Transpose::yes, product_.get(), Transpose::no, count, n, a_.get());
-    append(residuals.diagonalization,
-           ops.residual_norm1(a_.get(), Part::off_diagonal, {}, count, n));
-  }
-
-  ops.multiply(q_.get(), Transpose::yes, q_.get(), Transpose::no, count, n, product_.get());
-  append(residuals.orthogonality,
-         ops.residual_norm1(product_.get(), Part::all, identity, count, n));
-
-  ops.widen(slice.q, slice.layout, eigenvalues, count, n, a_.get());
-  ops.multiply(a_.get(), Transpose::no, q_.get(), Transpose::yes, count, n, product_.get());
-  append(residuals.reconstruction,
-         ops.residual_norm1(product_.get(), Part::all, original, count, n));
+// A band must stay one, and the cases of extreme magnitude must keep it.
+MatrixMoves moves_of(const LapackType& type) {
+  const bool band = type.shape == LapackType::Shape::band;
+  return {band ? Moves::signs : Moves::order, !band && type.scale == 1};
 }
 
-void EighChecker::judge_residuals(const Residuals& residuals, bool diagnostics,
-                                  Verdict& verdict) const {
-  const double n_eps = static_cast<double>(n_) * k_eps;
-  const std::vector<double> ones(residuals.eigen.size(), 1.0);
-  // eigen: norm1(A Q - Q diag(L)) <= 200 n eps norm1(A)
-  const Gate eigen{"eigen", "norm1(A Q - Q diag(L))", 200 * n_eps, residuals.eigen,
-                   residuals.norm_a};
-  // orthogonality: norm1(Q^T Q - I) <= 100 n eps
-  const Gate orthogonality{"orthogonality", "norm1(Q^T Q - I)", 100 * n_eps,
-                           residuals.orthogonality, ones};
-  // reconstruction: norm1(Q diag(L) Q^T - A) <= 400 n eps norm1(A)
-  const Gate reconstruction{"reconstruction", "norm1(Q diag(L) Q^T - A)", 400 * n_eps,
-                            residuals.reconstruction, residuals.norm_a};
-  for (const Gate* gate : {&eigen, &orthogonality, &reconstruction}) judge(*gate, n_, verdict);
-
-  verdict.figures.push_back({"scaled_eigen_residual", largest_scaled(eigen, n_)});
-  verdict.figures.push_back({"scaled_reconstruction_residual", largest_scaled(reconstruction, n_)});
-  if (diagnostics) {
-    verdict.figures.push_back({"scaled_diagonalization_residual",
-                               scaled_by_largest(residuals.diagonalization, residuals.norm_a, n_)});
+// A planted spectrum has no structure that an order could break; everything else in a mixed batch
+// keeps its band or its grading.
+std::vector<MatrixMoves> mixed_moves(Device& device, const Case& spec, std::int64_t seed) {
+  TorchGenerator draws(device, static_cast<std::uint64_t>(seed));
+  std::vector<MatrixMoves> moves;
+  for (const MatrixCase* row : mixed_rows(draws, k_cases, spec.batch, spec.n)) {
+    moves.push_back({row->planted ? Moves::order : Moves::signs, true});
   }
-  verdict.figures.push_back({"scaled_orthogonality_residual", largest_scaled(orthogonality, n_)});
-  const std::array<Figure, 3> rtols{{{"eigen_rtol", eigen.rtol},
-                                     {"recon_rtol", reconstruction.rtol},
-                                     {"orth_rtol", orthogonality.rtol}}};
-  conclude(rtols, batch_, n_, verdict);
-}
-
-Verdict EighChecker::check(const float* a, std::span<const float* const> outputs, Layout layout,
-                           bool diagnostics) {
-  Verdict verdict;
-  if (!require_finite(device_, k_outputs, outputs, layout, batch_, n_, verdict)) return verdict;
-  judge_order(to_host(device_, outputs[1], batch_ * n_), verdict);
-  Residuals residuals;
-  slices_.for_each([&](std::int64_t first, std::int64_t count) {
-    const std::int64_t at = first * n_ * n_;
-    add_slice({a + at, outputs[0] + at, outputs[1] + first * n_, layout, count}, diagnostics,
-              residuals);
-  });
-  judge_residuals(residuals, diagnostics, verdict);
-  return verdict;
+  return moves;
 }
 
 // Largest asymmetry a user's matrix may have: norm1(A - A^T) <= n eps norm1(A), rounding of the
@@ -332,7 +212,7 @@ class EighPy : public Problem {
     for (const MatrixCase& row : k_cases) info_.cases.push_back(row.name);
     info_.cases.push_back("mixed");
     for (const LapackType& type : lapack_types()) info_.cases.push_back(type.name);
-    for (const OutputShape& shape : k_outputs) info_.output_names.push_back(shape.name);
+    for (const OutputShape& shape : eigh_py_outputs()) info_.output_names.push_back(shape.name);
     // 4/3 n^3 of the tridiagonalisation and 2 n^3 of the back-transformation; A read once, Q and L
     // written once.
     info_.nominal_flops = [](std::int64_t batch, std::int64_t n) {
@@ -344,11 +224,42 @@ class EighPy : public Problem {
   }
 
   const ProblemInfo& info() const override { return info_; }
-  std::span<const OutputShape> outputs() const override { return k_outputs; }
+  std::span<const OutputShape> outputs() const override { return eigh_py_outputs(); }
 
   void generate(Device& device, const Case& spec, std::int64_t seed, float* a) const override {
     TorchGenerator draws(device, static_cast<std::uint64_t>(seed));
     generate_eigh_py(draws, spec, a);
+  }
+
+  // `diagonal` does not depend on its seed: its values change places instead.
+  Renewal renewal(const Case& spec) const override {
+    if (!spec.input_path.empty() || spec.kind == "mixed" || spec.kind == "diagonal") {
+      return Renewal::moved;
+    }
+    if (const LapackType* type = find_lapack_type(spec.kind)) return renewal_of(*type);
+    const MatrixCase* row = find_case(k_cases, spec.kind);
+    KBENCH_ASSERT(row != nullptr);
+    return row->planted ? Renewal::moved : Renewal::drawn;
+  }
+
+  // A user's own matrices change order and signs, but not magnitude: that may be at either end of
+  // the range of numbers.
+  Arrangement arrange(Device& device, const Case& spec, std::int64_t seed,
+                      std::uint64_t fresh) const override {
+    const bool own = !spec.input_path.empty();
+    const LapackType* type = find_lapack_type(spec.kind);
+    if (!own && spec.kind == "mixed") {
+      return Arrangement(device, spec.n, mixed_moves(device, spec, seed), fresh);
+    }
+    const MatrixMoves same =
+        type != nullptr && !own ? moves_of(*type) : MatrixMoves{Moves::order, !own};
+    const std::vector<MatrixMoves> moves(static_cast<std::size_t>(spec.batch), same);
+    return Arrangement(device, spec.n, moves, fresh);
+  }
+
+  bool needs_nominal_flops(const Case& spec) const override {
+    const MatrixCase* row = find_case(k_cases, spec.kind);
+    return spec.input_path.empty() && row != nullptr && row->unstructured;
   }
 
   void validate_input(Device& device, const Case& spec, const float* a) const override {
@@ -362,8 +273,9 @@ class EighPy : public Problem {
   }
 
   std::int64_t scratch_bytes(const Case& spec) const override {
-    const Slices slices(spec.batch, checker_matrix_bytes(spec.n), k_checker_slice_bytes);
-    const double checker = static_cast<double>(slices.size()) * checker_matrix_bytes(spec.n);
+    const Slices slices(spec.batch, eigh_py_checker_matrix_bytes(spec.n), k_checker_slice_bytes);
+    const double checker =
+        static_cast<double>(slices.size()) * eigh_py_checker_matrix_bytes(spec.n);
     return to_bytes(std::max(checker, input_bytes(spec)) + ops_bytes(spec.batch, spec.n));
   }
 
@@ -387,11 +299,6 @@ void generate_eigh_py(TorchGenerator& draws, const Case& spec, float* a) {
   make_matrices(k_cases, spec.kind, group);
   // Rounding of the scaled cases is not symmetric; the reference does this for every case.
   symmetrize(group);
-}
-
-std::unique_ptr<Checker> make_eigh_py_checker(Device& device, std::int64_t batch, std::int64_t n,
-                                              double slice_bytes) {
-  return std::make_unique<EighChecker>(device, batch, n, slice_bytes);
 }
 
 }  // namespace kbench

@@ -71,11 +71,27 @@ std::vector<std::int64_t> mixed_labels(TorchGenerator& draws, std::span<const Ma
   return labels;
 }
 
-void make_matrices(std::span<const MatrixCase> table, std::string_view name, const Group& group) {
-  if (name == "mixed") return make_mixed(table, group);
+std::vector<const MatrixCase*> mixed_rows(TorchGenerator& draws, std::span<const MatrixCase> table,
+                                          std::int64_t batch, std::int64_t n) {
+  draws.skip_normal(batch * n * n);
+  const std::vector<const MatrixCase*> profiles = mixed_profiles(table);
+  std::vector<const MatrixCase*> rows;
+  for (const std::int64_t label : mixed_labels(draws, table, batch)) {
+    rows.push_back(profiles[static_cast<std::size_t>(label)]);
+  }
+  return rows;
+}
+
+const MatrixCase* find_case(std::span<const MatrixCase> table, std::string_view name) {
   const auto row =
       std::find_if(table.begin(), table.end(), [&](const MatrixCase& r) { return r.name == name; });
-  KBENCH_ASSERT(row != table.end());
+  return row == table.end() ? nullptr : &*row;
+}
+
+void make_matrices(std::span<const MatrixCase> table, std::string_view name, const Group& group) {
+  if (name == "mixed") return make_mixed(table, group);
+  const MatrixCase* row = find_case(table, name);
+  KBENCH_ASSERT(row != nullptr);
   if (row->uses_base) {
     group.draws.normal(group.entries(), group.a);
   } else {

@@ -35,6 +35,10 @@ struct MatrixCase {
   void (*make)(const Group& group);
   /// Device bytes `make` needs beside the matrices; null: vectors only.
   double (*temporary_bytes)(std::int64_t batch, std::int64_t n);
+  /// The values are planted (`plant`), dear to make again.
+  bool planted = false;
+  /// Nothing in the matrices allows fewer than the nominal operations.
+  bool unstructured = false;
 };
 
 /// Fills group.a with the case `name` of `table`: the base (drawn or skipped), then the case's own
@@ -46,6 +50,13 @@ void make_matrices(std::span<const MatrixCase> table, std::string_view name, con
 /// two matrices on, one of another.
 std::vector<std::int64_t> mixed_labels(TorchGenerator& draws, std::span<const MatrixCase> table,
                                        std::int64_t batch);
+
+/// The row of `table` that matrix b of a mixed batch was made by; from a fresh generator.
+std::vector<const MatrixCase*> mixed_rows(TorchGenerator& draws, std::span<const MatrixCase> table,
+                                          std::int64_t batch, std::int64_t n);
+
+/// The row called `name`, nullptr when there is none.
+const MatrixCase* find_case(std::span<const MatrixCase> table, std::string_view name);
 
 /// Device bytes of the generator for one case of `table` or `mixed`, vectors included.
 double generator_bytes(std::span<const MatrixCase> table, std::string_view name, std::int64_t batch,

@@ -13,6 +13,7 @@
 #include "core/spec.h"
 #include "device/device.h"
 #include "device/ops.h"
+#include "problems/arrangement.h"
 
 namespace kbench {
 
@@ -42,6 +43,13 @@ class Checker {
                         bool diagnostics) = 0;
 };
 
+/// How a case gets other inputs of its kind.
+enum class Renewal {
+  drawn,  ///< by `generate` with another seed
+  moved,  ///< by an exact change of the given ones (`arrange`): too dear to generate, or the user's
+  fixed   ///< not at all: the case is one matrix
+};
+
 class Problem {
  public:
   virtual ~Problem() = default;
@@ -49,6 +57,12 @@ class Problem {
   virtual std::span<const OutputShape> outputs() const = 0;
   /// Fills a [batch, n, n], row-major, with the matrices of `spec` for `seed`.
   virtual void generate(Device& device, const Case& spec, std::int64_t seed, float* a) const = 0;
+  virtual Renewal renewal(const Case& spec) const = 0;
+  /// For Renewal::moved: the change that `fresh` names for the matrices of `spec` and `seed`.
+  virtual Arrangement arrange(Device& device, const Case& spec, std::int64_t seed,
+                              std::uint64_t fresh) const = 0;
+  /// The case has no structure that would allow fewer than the nominal operations.
+  virtual bool needs_nominal_flops(const Case& spec) const = 0;
   /// Refuses a user's own matrices that the problem is not defined for (eigh_py: not symmetric).
   /// Throws Error(case_failed).
   virtual void validate_input(Device& device, const Case& spec, const float* a) const = 0;

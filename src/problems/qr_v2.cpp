@@ -104,15 +104,15 @@ void make_nearcollinear(const Group& group) {
 }
 
 constexpr std::array<MatrixCase, 9> k_cases{{
-    {"dense", true, 6, condition_columns, nullptr},
+    {"dense", true, 6, condition_columns, nullptr, false, true},
     {"upper", true, 0, make_upper, nullptr},
     {"diagonal", false, 0, make_diagonal, nullptr},
     {"rankdef", true, 1, make_rankdef, nullptr},
     {"nearrank", true, 1, make_nearrank, nearrank_bytes},
     {"clustered", true, 1, make_clustered, nullptr},
     {"band", true, 1, make_band, nullptr},
-    {"rowscale", true, 1, make_rowscale, nullptr},
-    {"nearcollinear", false, 1, make_nearcollinear, nullptr},
+    {"rowscale", true, 1, make_rowscale, nullptr, false, true},
+    {"nearcollinear", false, 1, make_nearcollinear, nullptr, false, true},
 }};
 
 constexpr std::array<OutputShape, 2> k_outputs{{{"H", 3}, {"tau", 2}}};
@@ -270,6 +270,24 @@ class QrV2 : public Problem {
   void generate(Device& device, const Case& spec, std::int64_t seed, float* a) const override {
     TorchGenerator draws(device, static_cast<std::uint64_t>(seed));
     generate_qr_v2(draws, spec, a);
+  }
+
+  // A user's own matrices may be a band, triangular or graded, and near either end of the range of
+  // numbers: signs of rows and columns keep all of that, an order or a power of two might not.
+  Renewal renewal(const Case& spec) const override {
+    return spec.input_path.empty() ? Renewal::drawn : Renewal::moved;
+  }
+
+  Arrangement arrange(Device& device, const Case& spec, std::int64_t,
+                      std::uint64_t fresh) const override {
+    const std::vector<MatrixMoves> moves(static_cast<std::size_t>(spec.batch),
+                                         {Moves::signs_apart, false});
+    return Arrangement(device, spec.n, moves, fresh);
+  }
+
+  bool needs_nominal_flops(const Case& spec) const override {
+    const MatrixCase* row = find_case(k_cases, spec.kind);
+    return spec.input_path.empty() && row != nullptr && row->unstructured;
   }
 
   void validate_input(Device& device, const Case& spec, const float* a) const override {

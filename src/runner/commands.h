@@ -14,6 +14,13 @@ ExitCode list(const Options& options, Problems problems, Session& session);
 /// `kbench generate`: one line on stdout for each input. A case that fails says so on stderr.
 ExitCode generate(const Options& options, const Plan& plan, Session& session, Watch& watch);
 
+/// `kbench new`: writes the starting kernel of a problem and says so on stdout.
+ExitCode new_kernel(const Options& options);
+
+/// `kbench build`: compiles one source. Stdout has a line for each GPU kernel and, last, the path
+/// of the plug-in. A worker is started only to ask for the architecture.
+ExitCode build(const Options& options, Session& session, Watch& watch);
+
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);
 

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "runner/toolchain.h"
+
 namespace kbench {
 namespace {
 
@@ -70,6 +72,31 @@ std::vector<std::int64_t> parse_only(const std::string& text, const std::string&
   return numbers;
 }
 
+FreshInputs parse_fresh_inputs(const std::string& text, const std::string& source) {
+  if (text == "auto") return FreshInputs::automatic;
+  if (text == "on") return FreshInputs::on;
+  if (text == "off") return FreshInputs::off;
+  refuse(text, source, "`auto`, `on` or `off`");
+}
+
+std::uint64_t parse_nonce(const std::string& text, const std::string& source) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    refuse(text, source, "a whole number from 0 to 18446744073709551615");
+  }
+  return value;
+}
+
+std::vector<std::string> parse_flags(const std::string& text, const std::string& source) {
+  try {
+    return split_flags(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("`{}`: {}", source, error.what()));
+  }
+}
+
 constexpr unsigned bit(Verb verb) { return 1u << static_cast<unsigned>(verb); }
 constexpr unsigned k_measuring = bit(Verb::benchmark) | bit(Verb::leaderboard);
 constexpr unsigned k_modes = k_measuring | bit(Verb::test) | bit(Verb::profile);
@@ -96,14 +123,28 @@ constexpr std::array k_verbs = {
             "kbench generate specs/quickstart.txt --out inputs"},
     VerbRow{Verb::list, "list", "WHAT", "problems|cases|kernels|devices",
             "what to list; without: all", "list what this kbench knows", "kbench list kernels"},
+    VerbRow{Verb::new_kernel, "new", "PROBLEM", " ", "problem that the kernel solves",
+            "write a short kernel that is right and slow, to start from",
+            "kbench new qr_v2 my.cu && kbench test --kernel my.cu", "FILE",
+            "file to write; .cu is for the GPU, .cpp .cc .cxx .c for the host"},
+    VerbRow{Verb::build, "build", "FILE", " ", "kernel source (.cu .cpp .cc .cxx .c)",
+            "compile a kernel and show what each of its GPU functions takes",
+            "kbench build my.cu --nvcc-flags \"-maxrregcount=64\""},
 };
 
 const std::array k_flags = {
     Flag{"problem", "NAME", "take this problem instead of choosing by file and kernel", k_all,
          [](Options& o, Text text, Text) { o.problem = text; }},
-    Flag{"kernel", "NAME|PATH.so", "kernel to run; without: the problem's default on the device",
+    Flag{"kernel", "NAME|PATH.so|SOURCE",
+         "kernel to run: a shipped one, a plug-in, or a .cu .cpp .cc .cxx .c file, which is "
+         "compiled; without: the problem's default on the device",
          k_modes, [](Options& o, Text text, Text) { o.kernel = text; }},
-    Flag{"device", "auto|cuda[:N]|host", "where to run", k_work,
+    Flag{"nvcc-flags", "\"FLAGS\"",
+         "more words for the compiler of a kernel source: nvcc, or the host's C or C++ compiler",
+         k_modes | bit(Verb::build),
+         [](Options& o, Text text, Text source) { o.nvcc_flags = parse_flags(text, source); }},
+    Flag{"device", "auto|cuda[:N]|host", "where to run, or whose architecture to build for",
+         k_work | bit(Verb::build),
          [](Options& o, Text text, Text source) {
            try {
              o.device = parse_device(text);
@@ -116,7 +157,7 @@ const std::array k_flags = {
     Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
          [](Options& o, Text text, Text) { o.json = text; }},
     Flag{"time-limit", "SECONDS", "end the run after so long; without: the task file's, if any",
-         k_work,
+         k_work | bit(Verb::build),
          [](Options& o, Text text, Text source) { o.time_limit_s = parse_seconds(text, source); }},
     Flag{"seed", "N", "combine every case seed with the secret seed N (as POPCORN_SEED)", k_work,
          [](Options& o, Text text, Text source) { o.seed = parse_seed(text, source); }},
@@ -130,6 +171,14 @@ const std::array k_flags = {
          }},
     Flag{"no-warmup", "", "leave out the warm-up repeats", k_measuring,
          [](Options& o, Text text, Text source) { o.no_warmup = parse_switch(text, source); }},
+    Flag{"fresh-inputs", "auto|on|off",
+         "other inputs in each timed repeat after the first (auto: on)", k_measuring,
+         [](Options& o, Text text, Text source) {
+           o.fresh_inputs = parse_fresh_inputs(text, source);
+         }},
+    Flag{"nonce", "N", "draw the fresh inputs from N, to repeat a run; without: a random number",
+         k_measuring,
+         [](Options& o, Text text, Text source) { o.nonce = parse_nonce(text, source); }},
     Flag{"range", "on|off", "profiler capture range around the timed calls (default on)", k_modes,
          [](Options& o, Text text, Text source) { o.range = parse_switch(text, source); }},
     Flag{

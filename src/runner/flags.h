@@ -17,6 +17,8 @@ struct VerbRow {
   std::string_view argument_help;
   std::string_view summary;
   std::string_view example;
+  std::string_view second_argument = {};  ///< name of the second positional; empty: there is none
+  std::string_view second_help = {};
 };
 
 struct Flag {

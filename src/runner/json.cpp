@@ -22,6 +22,12 @@ Json text(const std::string& value) { return to_valid_utf8(value); }
 
 Json text_or_null(const std::string& value) { return value.empty() ? Json(nullptr) : text(value); }
 
+Json words_json(const std::vector<std::string>& words) {
+  Json list = Json::array();
+  for (const std::string& word : words) list.push_back(text(word));
+  return list;
+}
+
 Json machine_json(const MachineInfo& machine) {
   return {{"hostname", text(machine.hostname)},
           {"os", text(machine.os)},
@@ -51,11 +57,12 @@ Json device_json(const DeviceInfo& device) {
           {"clock", text(device.clock)}};
 }
 
-Json kernel_json(const CaseRecord& row) {
+Json kernel_json(const RunRecord& record, const CaseRecord& row) {
   return {{"name", text(row.kernel.name)},
           {"problem", text(row.kernel.problem)},
           {"description", text(row.kernel.description)},
           {"path", text(row.kernel.path)},
+          {"source", text_or_null(record.kernel_source)},
           {"device", to_string(row.kernel.device)},
           {"synchronises_host", row.kernel.synchronises_host},
           {"report", text(row.reply.kernel_report)}};
@@ -111,12 +118,12 @@ Json case_json(const RunRecord& record, std::size_t i) {
                {"seed", row.spec.seed},
                {"case", text(row.spec.kind)},
                {"input", text_or_null(row.spec.input_path)},
-               {"kernel", kernel_json(row)},
+               {"kernel", kernel_json(record, row)},
                {"status", status_of(row)},
                {"comparable", record.not_comparable.empty()},
                {"not_comparable_reason", text_or_null(record.not_comparable)}};
   json["message"] = row.passed ? text(reply.message) : Json(nullptr);
-  json["error"] = row.ended && !row.passed ? text(row.error) : Json(nullptr);
+  json["error"] = row.ended && !row.passed ? text(failure_text(row)) : Json(nullptr);
   json["residuals"] = residuals_json(reply);
   json["worst_of_gate"] = number(reply.worst_of_gate);
   json["worst_gate"] = text_or_null(reply.worst_gate);
@@ -125,6 +132,11 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["stop"] = to_string(reply.stop);
   json["calls_per_repeat"] = reply.calls_per_repeat;
   json["warm_up_repeats"] = reply.warm_up_repeats;
+  json["fresh_inputs"] = text_or_null(row.fresh_inputs);
+  json["nonce"] = row.nonce ? Json(*row.nonce) : Json(nullptr);
+  json["audit_repeats"] = reply.audit_repeats;
+  json["floor_ns"] = number(reply.floor_ns);
+  json["floor_reason"] = text_or_null(reply.floor_reason);
   json["inputs"] = inputs_json(reply);
   json["times_ms"] = {{"create", number(reply.create_ms)},
                       {"first_call", number(reply.first_call_ms)},
@@ -151,17 +163,17 @@ std::string json_document(const RunRecord& record) {
   Json json = {{"schema", "kbench.results/1"},
                {"kbench_version", KBENCH_VERSION},
                {"started", record.started},
-               {"command_line", Json::array()},
+               {"command_line", words_json(record.command_line)},
                {"mode", record.mode->name},
                {"machine", machine_json(record.machine)},
                {"device", record.device ? device_json(*record.device) : Json(nullptr)},
                {"profiler", text_or_null(record.profiler)}};
-  for (const std::string& word : record.command_line) json["command_line"].push_back(text(word));
   json["options"] = {
       {"flush_bytes", record.device ? Json(record.device->flush_bytes) : Json(nullptr)},
       {"range", record.range},
       {"warm_up", record.warm_up},
-      {"repeats", record.exact_repeats > 0 ? Json(record.exact_repeats) : Json(nullptr)}};
+      {"repeats", record.exact_repeats > 0 ? Json(record.exact_repeats) : Json(nullptr)},
+      {"nvcc_flags", words_json(record.nvcc_flags)}};
   json["cases"] = Json::array();
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     json["cases"].push_back(case_json(record, i));

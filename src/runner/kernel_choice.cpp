@@ -1,4 +1,5 @@
-// What --kernel means: the name of a shipped plug-in or the path of one. Opens no plug-in.
+// What --kernel means: the name of a shipped plug-in, or the path of one or of a source.
+// Opens no plug-in and compiles nothing.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "core/text.h"
 #include "runner/paths.h"
 #include "runner/plan.h"
+#include "runner/toolchain.h"
+#include "runner/user_kernel.h"
 
 namespace kbench {
 namespace {
@@ -18,13 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void check_path(const std::string& path) {
-  const std::string extension = fs::path(path).extension().string();
-  if (extension == ".cu" || extension == ".cpp" || extension == ".cc" || extension == ".c") {
-    throw Error(ExitCode::usage,
-                fmt::format("`{}` is a source file (kernels are loaded as plug-ins); compile it to "
-                            "a shared object first and name that",
-                            path));
-  }
+  if (is_source_path(path)) return check_source(path);
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw Error(ExitCode::usage, fmt::format("no kernel plug-in at `{}` ({}); check the path", path,
@@ -42,9 +39,7 @@ void check_path(const std::string& path) {
 
 bool is_kernel_path(const std::string& kernel) {
   if (kernel.find('/') != std::string::npos) return true;
-  const std::string extension = fs::path(kernel).extension().string();
-  return extension == ".so" || extension == ".cu" || extension == ".cpp" || extension == ".cc" ||
-         extension == ".c";
+  return fs::path(kernel).extension() == ".so" || is_source_path(kernel);
 }
 
 void check_kernel(const Options& options, Problems problems) {

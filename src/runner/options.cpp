@@ -81,6 +81,7 @@ std::string general_help() {
   text +=
       "\nFILE has one case a line (`batch: 20; n: 32; cond: 1; seed: 43214`) or is a task file "
       "(YAML);\nwithout FILE the shipped task file of each problem is taken.\n"
+      "`--kernel my.cu` runs a kernel of yours; `kbench new qr_v2 my.cu` writes a first one.\n"
       "\n  kbench VERB --help   the options of a verb, their variables and an example\n"
       "  kbench --version\n";
   return text;
@@ -89,7 +90,7 @@ std::string general_help() {
 /// Values as the command line gave them, by flag name.
 struct CommandLine {
   std::map<std::string_view, std::string> values;
-  std::string file;
+  std::string argument, second_argument;
   std::string help;  ///< set when --help was asked for
 };
 
@@ -103,9 +104,16 @@ CommandLine parse_words(const VerbRow& row, Words words) {
                   row.example));
   CommandLine line;
   std::map<std::string_view, CLI::Option*> given;
-  CLI::Option* file =
-      app.add_option(std::string(row.argument), line.file, std::string(row.argument_help));
-  file->option_text(std::string(row.argument_values));
+  std::vector<CLI::Option*> positionals;
+  const auto add = [&](std::string_view name, std::string& value, std::string_view help,
+                       std::string_view values) {
+    positionals.push_back(app.add_option(std::string(name), value, std::string(help)));
+    positionals.back()->option_text(std::string(values));
+  };
+  add(row.argument, line.argument, row.argument_help, row.argument_values);
+  if (!row.second_argument.empty()) {
+    add(row.second_argument, line.second_argument, row.second_help, " ");
+  }
   for (const Flag& flag : flags()) {
     if (!flag.belongs_to(row.verb)) continue;
     const std::string name = fmt::format("--{}", flag.name);
@@ -126,14 +134,18 @@ CommandLine parse_words(const VerbRow& row, Words words) {
   }
   for (const std::string& extra : app.remaining()) {
     if (extra.size() > 1 && extra[0] == '-') refuse_flag(extra, &row);
-    throw Error(ExitCode::usage,
-                fmt::format("unexpected argument `{}` (after `{}`); see `kbench {} "
-                            "--help`",
-                            extra, line.file, row.name));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("unexpected argument `{}` (after `{}`); see `kbench {} "
+                    "--help`",
+                    extra, line.second_argument.empty() ? line.argument : line.second_argument,
+                    row.name));
   }
-  if (file->count() > 0 && line.file.empty()) {
-    throw Error(ExitCode::usage,
-                fmt::format("[{}] is an empty word; name one or leave it out", row.argument));
+  for (const CLI::Option* positional : positionals) {
+    if (positional->count() > 0 && positional->results().front().empty()) {
+      throw Error(ExitCode::usage, fmt::format("[{}] is an empty word; name one or leave it out",
+                                               positional->get_name(true)));
+    }
   }
   for (const auto& [name, option] : given) {
     if (option->count() == 0) {
@@ -178,6 +190,15 @@ void check_together(const VerbRow& row, const Options& options) {
     throw Error(ExitCode::usage,
                 "`kbench generate` needs a folder for the inputs; add `--out DIR`");
   }
+  if (row.verb == Verb::new_kernel && options.file.empty()) {
+    throw Error(ExitCode::usage,
+                "`kbench new` needs a problem and a file to write; give both, as in `kbench new "
+                "qr_v2 my.cu`");
+  }
+  if (row.verb == Verb::build && options.file.empty()) {
+    throw Error(ExitCode::usage,
+                "`kbench build` needs a kernel source; name it, as in `kbench build my.cu`");
+  }
   if (row.verb == Verb::list && !options.file.empty()) {
     const std::vector<std::string_view> nouns = {"problems", "cases", "kernels", "devices"};
     if (std::find(nouns.begin(), nouns.end(), options.file) == nouns.end()) {
@@ -214,7 +235,8 @@ Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn
   Options options;
   options.verb = row.verb;
   options.mode = find_mode(row.name);
-  options.file = line.file;
+  options.file = row.second_argument.empty() ? line.argument : line.second_argument;
+  if (row.verb == Verb::new_kernel) options.problem = line.argument;
   options.command_line.assign(argv, argv + argc);
   apply(row, line, popcorn_seed, options);
   check_together(row, options);

@@ -12,15 +12,20 @@
 
 namespace kbench {
 
-enum class Verb { test, benchmark, leaderboard, profile, generate, list };
+enum class Verb { test, benchmark, leaderboard, profile, generate, list, new_kernel, build };
+
+/// --fresh-inputs: `automatic` is on in every mode that measures.
+enum class FreshInputs { automatic, on, off };
 
 /// What the user asked for, validated as far as that is possible without reading a file.
 struct Options {
   Verb verb = Verb::benchmark;
-  const Mode* mode = nullptr;  ///< row of the mode table; null for generate and list
-  std::string file;            ///< FILE, or the noun of `list`; empty when absent
+  const Mode* mode = nullptr;  ///< row of the mode table; null for the other verbs
+  /// FILE, or the noun of `list`, or the kernel source of `new` and `build`; empty when absent.
+  std::string file;
   std::string problem;
   std::string kernel;
+  std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
   DeviceRequest device;
   std::vector<std::int64_t> only;  ///< ascending, no repeats; empty: all
   std::string json;
@@ -30,6 +35,8 @@ struct Options {
   std::string input;
   std::int64_t repeats = 0;  ///< 0: the stop rule decides
   bool no_warmup = false;
+  FreshInputs fresh_inputs = FreshInputs::automatic;
+  std::optional<std::uint64_t> nonce;  ///< absent: the run draws one
   bool range = true;
   double call_timeout_s = 0;  ///< 0: the worker's default for its device
   bool in_process = false;

@@ -1,5 +1,5 @@
-// Finds task files and plug-ins relative to the executable, so that a tree can be moved. Opens no
-// plug-in: that is the worker's business.
+// Finds task files, plug-ins and the header relative to the executable, so that a tree can be
+// moved. Opens no plug-in: that is the worker's business.
 #include "runner/paths.h"
 
 #include <fmt/core.h>
@@ -35,6 +35,13 @@ std::string executable_path() {
                                              error.message()));
   }
   return path.string();
+}
+
+std::string header_folder() {
+  const fs::path installed = tree() / "include/kbench";
+  std::error_code error;
+  return fs::is_regular_file(installed / "kbench_kernel.h", error) ? installed.string()
+                                                                   : KBENCH_HEADER_DIR;
 }
 
 std::string shipped_task_file(const std::string& problem) {

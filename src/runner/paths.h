@@ -10,6 +10,10 @@ namespace kbench {
 /// Path of this executable. Throws Error(usage) when /proc does not tell.
 std::string executable_path();
 
+/// Folder of kbench_kernel.h: `<prefix>/include/kbench` installed, the source tree's `kernels`
+/// else.
+std::string header_folder();
+
 /// Path of the shipped task file of a problem; empty when there is none.
 std::string shipped_task_file(const std::string& problem);
 

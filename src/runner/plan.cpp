@@ -150,7 +150,10 @@ std::vector<const ProblemInfo*> problems_of(const Options& options, Problems pro
                 fmt::format("{}:1:1: unknown problem `{}`; see `kbench list problems`", source.path,
                             *source.problem));
   }
-  if (is_kernel_path(options.kernel)) return {&find_problem_info(problems, plugin_problem())};
+  if (is_kernel_path(options.kernel)) {
+    const std::string name = plugin_problem();
+    if (!name.empty()) return {&find_problem_info(problems, name)};
+  }
   std::vector<const ProblemInfo*> candidates = candidate_problems(options, problems);
   if (candidates.size() == 1) return candidates;
   const std::vector<const ProblemInfo*> all = candidates;
@@ -207,7 +210,10 @@ void add_input(const Options& options, const ProblemInfo& problem, Plan& plan) {
 const ProblemInfo& problem_of_input(const Options& options, Problems problems,
                                     const std::function<std::string()>& plugin_problem) {
   if (!options.problem.empty()) return find_problem_info(problems, options.problem);
-  if (is_kernel_path(options.kernel)) return find_problem_info(problems, plugin_problem());
+  if (is_kernel_path(options.kernel)) {
+    const std::string name = plugin_problem();
+    if (!name.empty()) return find_problem_info(problems, name);
+  }
   const auto candidates = candidate_problems(options, problems);
   if (candidates.size() == 1) return *candidates.front();
   throw Error(ExitCode::usage, fmt::format("`--input {}` says no problem (several fit); add "
@@ -221,7 +227,8 @@ void add_shipped(const Options& options, Problems problems, Plan& plan,
   if (!options.problem.empty()) {
     chosen = {&find_problem_info(problems, options.problem)};
   } else if (is_kernel_path(options.kernel)) {
-    chosen = {&find_problem_info(problems, plugin_problem())};
+    const std::string name = plugin_problem();
+    if (!name.empty()) chosen = {&find_problem_info(problems, name)};
   }
   double limit_s = 0;
   bool limited = true;

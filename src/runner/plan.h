@@ -34,12 +34,13 @@ const ProblemInfo& find_problem_info(Problems problems, const std::string& name)
 /// True when `kernel` is a path and not the name of a shipped plug-in.
 bool is_kernel_path(const std::string& kernel);
 
-/// Throws Error(usage) when --kernel names no shipped plug-in (did-you-mean and the list), a source
-/// file, or a file that is not there.
+/// Throws Error(usage) when --kernel names no shipped plug-in (did-you-mean and the list), or a
+/// file that is not there.
 void check_kernel(const Options& options, Problems problems);
 
 /// Reads and validates everything. `plugin_problem` is asked only where the plug-in at --kernel
-/// PATH decides the problem. Throws Error(usage) or Error(case_file).
+/// PATH decides the problem; when its answer is empty the case names decide. Throws Error(usage) or
+/// Error(case_file).
 Plan make_plan(const Options& options, Problems problems,
                const std::function<std::string()>& plugin_problem);
 

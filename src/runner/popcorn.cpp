@@ -75,18 +75,15 @@ std::string popcorn_spec(const RunRecord& record, std::size_t i) {
 
 std::string popcorn_case(const RunRecord& record, std::size_t i, std::size_t message_bytes) {
   const CaseRecord& row = record.cases[i];
-  const auto message = [&](const std::string& text) {
-    return shorten(to_one_line(text), message_bytes);
-  };
   std::string text = popcorn_spec(record, i);
   const bool profile = record.mode->only_first_case;
   if (row.passed && record.mode->measures) return text + figures(record, i);
   text += line(record, i, "status", row.passed ? "pass" : "fail");
   if (profile) text += line(record, i, "report", "");
   if (!row.passed) {
-    text += line(record, i, "error", message(row.error.empty() ? "failed" : row.error));
+    text += line(record, i, "error", failure_text(row, message_bytes));
   } else if (!profile) {
-    text += line(record, i, "message", message(row.reply.message));
+    text += line(record, i, "message", shorten(to_one_line(row.reply.message), message_bytes));
   }
   return text;
 }

@@ -1,7 +1,11 @@
 // Questions that several reporters ask of the same record. No output and no process here.
 #include "runner/record.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+
+#include "core/text.h"
 
 namespace kbench {
 
@@ -20,6 +24,18 @@ bool RunRecord::several_problems() const { return problem_names(*this).size() > 
 bool RunRecord::all_passed() const {
   return std::all_of(cases.begin(), cases.end(),
                      [](const CaseRecord& row) { return row.ended && row.passed; });
+}
+
+std::string failure_text(const CaseRecord& row, std::size_t bytes) {
+  const std::string reason = row.error.empty() ? "failed" : row.error;
+  if (row.fresh_inputs != "on" || !row.repeatable || !row.nonce) {
+    return bytes == std::string::npos ? reason : shorten(to_one_line(reason), bytes);
+  }
+  const std::string advice = fmt::format("; reproduce with --nonce {}", *row.nonce);
+  if (bytes == std::string::npos) return reason + advice;
+  // In a narrow place the reason is worth more than the way to see it again.
+  if (bytes < 2 * advice.size()) return shorten(to_one_line(reason), bytes);
+  return shorten(to_one_line(reason), bytes - advice.size()) + advice;
 }
 
 std::optional<double> problem_geometric_mean(const RunRecord& record, const std::string& problem) {

@@ -20,10 +20,13 @@ struct CaseRecord {
   std::int64_t case_index = 0;  ///< number in the unfiltered list (what --only selects by)
   bool ended = false;
   bool passed = false;
-  std::string error;               ///< why not, when ended and not passed; may hold any text
-  KernelInfo kernel;               ///< at least the name, once it is known
-  Reply reply;                     ///< as the worker sent it; default when it sent none
-  std::optional<Summary> summary;  ///< of a passed, measured case
+  std::string error;                   ///< why not, when ended and not passed; may hold any text
+  KernelInfo kernel;                   ///< at least the name, once it is known
+  Reply reply;                         ///< as the worker sent it; default when it sent none
+  std::string fresh_inputs;            ///< `on`, `off`, `fixed`; empty when nothing was measured
+  std::optional<std::uint64_t> nonce;  ///< of a case whose measurement was begun
+  bool repeatable = true;              ///< false: the failure came from outside (an interruption)
+  std::optional<Summary> summary;      ///< of a passed, measured case
 };
 
 struct RunRecord {
@@ -33,8 +36,10 @@ struct RunRecord {
   MachineInfo machine;
   std::string started;  ///< ISO 8601, UTC
   std::vector<std::string> command_line;
-  std::string profiler;        ///< `ncu`, `nsys`, ... or empty
-  std::string not_comparable;  ///< why the figures are no ranking, or empty
+  std::string kernel_source;            ///< absolute path of the file that was compiled, or empty
+  std::vector<std::string> nvcc_flags;  ///< its additional flags
+  std::string profiler;                 ///< `ncu`, `nsys`, ... or empty
+  std::string not_comparable;           ///< why the figures are no ranking, or empty
   std::int64_t exact_repeats = 0;
   bool warm_up = true;
   bool range = true;
@@ -44,6 +49,10 @@ struct RunRecord {
   bool several_problems() const;
   bool all_passed() const;
 };
+
+/// Why a case failed, and how to repeat that where it depends on the run's nonce. The reason is cut
+/// so that the whole has at most `bytes` bytes once it is one line.
+std::string failure_text(const CaseRecord& row, std::size_t bytes = std::string::npos);
 
 /// Geometric mean of the means of a problem's cases in ns; empty unless all of them passed and were
 /// measured.

@@ -9,12 +9,12 @@
 
 #include <exception>
 
-#include "core/text.h"
 #include "runner/commands.h"
 #include "runner/machine.h"
 #include "runner/popcorn_fd.h"
 #include "runner/run_cases.h"
 #include "runner/say.h"
+#include "runner/user_kernel.h"
 
 namespace kbench {
 namespace {
@@ -32,38 +32,23 @@ void open_standard_descriptors() {
   }
 }
 
-/// The problem of the plug-in at --kernel PATH, from a worker that stays for the run.
-std::string ask_plugin(const Options& options, Session& session, std::optional<Hello>& greeting) {
-  Setup setup;
-  setup.device = options.device;
-  setup.kernel_path = options.kernel;
-  auto answer = session.set_up(setup);
-  if (auto* failure = std::get_if<Failure>(&answer)) {
-    throw Error(ExitCode::usage, fmt::format("cannot load kernel `{}` ({}); correct the plug-in",
-                                             to_one_line(options.kernel), failure->words));
-  }
-  greeting = std::get<Hello>(std::move(answer));
-  if (greeting->kernel) return greeting->kernel->problem;
-  const bool device = greeting->code == ExitCode::device;
-  throw Error(device ? ExitCode::device : ExitCode::usage,
-              greeting->error.empty() ? "the worker did not describe the kernel" : greeting->error);
-}
-
 ExitCode run_mode(const Options& options, Problems problems, std::optional<Fd> popcorn,
                   Session& session, Watch& watch) {
   check_kernel(options, problems);
-  std::optional<Hello> greeting;
-  const Plan plan =
-      make_plan(options, problems, [&] { return ask_plugin(options, session, greeting); });
+  watch.limit(options.time_limit_s);
+  UserKernel kernel(options, problems, session, watch);
+  const Plan plan = make_plan(options, problems, [&] { return kernel.problem(); });
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
   const auto reporters = make_reporters(options, std::move(popcorn));
-  const Start start{options, plan, std::move(greeting), options.kernel};
-  return run_cases(start, session, watch, reporters);
+  kernel.build();
+  return run_cases(kernel.start(plan), session, watch, reporters);
 }
 
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
                   Session& session, Watch& watch) {
   if (options.verb == Verb::list) return list(options, wiring.problems, session);
+  if (options.verb == Verb::new_kernel) return new_kernel(options);
+  if (options.verb == Verb::build) return build(options, session, watch);
   if (options.verb == Verb::generate) {
     const Plan plan = make_plan(options, wiring.problems, {});
     watch.limit(options.time_limit_s);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "core/defaults.h"
@@ -17,6 +18,14 @@
 namespace kbench {
 namespace {
 
+/// At most 53 bits, so that every reader of JSON keeps the number as it is.
+std::uint64_t draw_nonce() {
+  std::random_device random;
+  static_assert(std::random_device::min() == 0 && std::random_device::max() == 0xFFFFFFFF);
+  const std::uint64_t high = random();
+  return (high << 32 | random()) >> 11;
+}
+
 class Run {
  public:
   Run(const Start& start, Session& session, Watch& watch)
@@ -24,7 +33,11 @@ class Run {
         mode_(*start.options.mode),
         plan_(start.plan),
         session_(session),
-        watch_(watch) {
+        watch_(watch),
+        nonce_(start.options.nonce ? *start.options.nonce : draw_nonce()),
+        source_(start.source),
+        kernel_error_(start.kernel_error) {
+    record_.device = start.device;
     if (start.greeting) {
       worker_kernel_ = start.greeting_kernel;
       worker_problem_ = plan_.cases.front().spec.problem;
@@ -38,6 +51,8 @@ class Run {
   void fill_record();
   void require_kernels();
   std::string kernel_path(const std::string& problem) const;
+  std::string kernel_name(const std::string& path) const;
+  void find_kernels();
   std::optional<std::string> acquire_worker(const CaseRecord& row);
   std::optional<std::string> accept(Hello hello, const CaseRecord& row);
   std::optional<std::string> lacking(ExitCode code, const std::string& words);
@@ -51,6 +66,9 @@ class Run {
   const Plan& plan_;
   Session& session_;
   Watch& watch_;
+  const std::uint64_t nonce_;
+  const std::string source_;        // of the kernel, when it was compiled
+  const std::string kernel_error_;  // why there is no kernel, when it could not be
   RunRecord record_;
   std::optional<Hello> greeting_;  // of a worker not yet taken over
   std::string worker_kernel_;      // what the present worker was set up for
@@ -65,6 +83,11 @@ void Run::fill_record() {
   record_.machine = describe_machine();
   record_.started = utc_now();
   record_.command_line = options_.command_line;
+  if (!source_.empty()) {
+    std::error_code error;
+    record_.kernel_source = std::filesystem::absolute(source_, error).lexically_normal().string();
+    record_.nvcc_flags = options_.nvcc_flags;
+  }
   record_.profiler = detect_profiler();
   record_.exact_repeats = options_.repeats;
   record_.warm_up = !options_.no_warmup;
@@ -85,6 +108,11 @@ void Run::fill_record() {
     CaseRecord row;
     row.spec = planned.spec;
     row.case_index = planned.case_index;
+    if (!kernel_error_.empty()) {
+      row.kernel.name = kernel_name("");
+      row.kernel.problem = row.spec.problem;
+      if (record_.device) row.kernel.device = record_.device->kind;
+    }
     record_.cases.push_back(std::move(row));
   }
 }
@@ -96,6 +124,11 @@ std::string Run::kernel_path(const std::string& problem) const {
   std::string name = options_.kernel;
   if (name.empty() && record_.device) name = default_kernel(problem, record_.device->kind);
   return name.empty() ? "" : find_plugin(problem, name);
+}
+
+/// Before the plug-in itself tells: the name of the user's file.
+std::string Run::kernel_name(const std::string& path) const {
+  return std::filesystem::path(source_.empty() ? path : source_).stem().string();
 }
 
 /// Names the kernel of every case. Throws Error(usage) when a problem has none.
@@ -112,7 +145,7 @@ void Run::require_kernels() {
                               row.spec.problem, device));
     }
     row.kernel.path = path;
-    row.kernel.name = std::filesystem::path(path).stem().string();
+    row.kernel.name = kernel_name(path);
     row.kernel.problem = row.spec.problem;
     if (record_.device) row.kernel.device = record_.device->kind;
   }
@@ -183,6 +216,8 @@ Job Run::make_job(std::size_t i) const {
   job.limits = mode_.limits;
   job.exact_repeats = record_.exact_repeats;
   job.range = options_.range;
+  job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
+  if (mode_.measures) job.nonce = nonce_;
   job.call_timeout_s = options_.call_timeout_s;
   job.save_failing = options_.save_failing;
   job.save_stem = fmt::format("{}-{}-{}x{}-{}", spec.problem, record_.cases[i].case_index,
@@ -195,6 +230,7 @@ void Run::take_reply(CaseRecord& row, Reply reply) {
   if (reply.kernel) row.kernel = *reply.kernel;
   row.passed = reply.passed;
   row.error = reply.error;
+  if (!reply.fresh_inputs.empty()) row.fresh_inputs = reply.fresh_inputs;
   row.reply = std::move(reply);
   if (!row.passed || !mode_.measures) return;
   const std::vector<double>& samples = row.reply.samples_ns;
@@ -213,6 +249,7 @@ void Run::take_reply(CaseRecord& row, Reply reply) {
 /// Why case i is not even begun, if so.
 std::optional<std::string> Run::why_not_run(std::size_t i) {
   if (watch_.must_stop()) return fmt::format("not run ({})", watch_.short_reason());
+  if (!kernel_error_.empty()) return kernel_error_;
   if (!mode_.stop_after_failure) return std::nullopt;
   for (std::size_t k = 0; k < i; ++k) {
     const CaseRecord& before = record_.cases[k];
@@ -230,9 +267,15 @@ void Run::run_case(std::size_t i) {
   if (error) {
     row.error = error->empty() ? "failed" : *error;
   } else {
-    auto answer = session_.run(make_job(i));
+    const Job job = make_job(i);
+    if (mode_.measures) {
+      row.fresh_inputs = job.fresh_inputs ? "on" : "off";
+      row.nonce = job.nonce;
+    }
+    auto answer = session_.run(job);
     if (auto* failure = std::get_if<Failure>(&answer)) {
       row.error = failure->words;
+      row.repeatable = failure->kind != Failure::Kind::stopped;
     } else {
       take_reply(row, std::get<Reply>(std::move(answer)));
     }
@@ -240,12 +283,17 @@ void Run::run_case(std::size_t i) {
   row.ended = true;
 }
 
-ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
-  fill_record();
+/// The kernel of every case and the worker of the first one. That comes before the first line of
+/// any output: without a device or a kernel there is no run.
+void Run::find_kernels() {
   if (!options_.kernel.empty()) require_kernels();
-  // The first worker comes before the first line of any output: without a device there is no run.
   if (!watch_.must_stop()) first_trouble_ = acquire_worker(record_.cases.front());
   if (record_.device) require_kernels();
+}
+
+ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
+  fill_record();
+  if (kernel_error_.empty()) find_kernels();
   for (const auto& reporter : reporters) reporter->begin(record_);
   begun_ = true;
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {

@@ -17,6 +17,9 @@ struct Start {
   const Plan& plan;
   std::optional<Hello> greeting;  ///< of the worker that the session holds already, if it does
   std::string greeting_kernel;    ///< kernel path of that worker's set-up
+  std::string source;             ///< file that the kernel is compiled from; empty when it is not
+  std::string kernel_error;  ///< why the source made no kernel: every case fails with it; or empty
+  std::optional<DeviceInfo> device;  ///< that a compilation was for
 };
 
 /// Runs all cases of a mode and tells the reporters. Throws Error when there is no device or no

@@ -121,7 +121,7 @@ std::string table_heading(const RunRecord& record, std::size_t i) {
 std::string table_row(const RunRecord& record, std::size_t i) {
   const CaseRecord& row = record.cases[i];
   std::string text = lead(record, std::to_string(i), row.spec.problem, spec_text(row));
-  if (!row.passed) return text + "FAIL  " + to_one_line(row.error) + '\n';
+  if (!row.passed) return text + "FAIL  " + to_one_line(failure_text(row)) + '\n';
   if (!row.summary) return text + "pass  " + to_one_line(row.reply.message) + '\n';
   const Summary& s = *row.summary;
   text += pad(format_mean(s.mean, s.err), 22) + pad_left(format_time(s.best), 11) +

@@ -38,20 +38,21 @@ kbench_tensor make_tensor(int rank, std::int64_t batch, std::int64_t n, std::int
 }  // namespace
 
 void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
-                    bool with_outputs) {
+                    Holds holds, double extra) {
   // In double: a valid case line may ask for more bytes than 64 bits can add up.
   const double matrix_bytes = 4.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.n) *
                               static_cast<double>(spec.n);
   const double vector_bytes = 4.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.n);
   const double guards = 2.0 * k_guard_bytes + k_data_alignment;
   double per_call = matrix_bytes;
-  if (with_outputs) {
+  if (holds != Holds::inputs_only) {
     per_call += matrix_bytes + guards;
+    const double copies = holds == Holds::calls_and_snapshot ? 2 : 1;
     for (const OutputShape& shape : problem.outputs()) {
-      per_call += (shape.rank == 3 ? matrix_bytes : vector_bytes) + guards;
+      per_call += copies * ((shape.rank == 3 ? matrix_bytes : vector_bytes) + guards);
     }
   }
-  double need = per_call * static_cast<double>(count);
+  double need = per_call * static_cast<double>(count) + extra;
   const std::int64_t free = device.free_bytes();
   const std::string why =
       fmt::format("{} call{} of batch {}, n {}", count, count == 1 ? "" : "s", spec.batch, spec.n);
@@ -61,7 +62,7 @@ void require_memory(Device& device, const Problem& problem, const Case& spec, st
 }
 
 CaseArrays::CaseArrays(Device& device, const Problem& problem, const Case& spec,
-                       std::int32_t layout, std::int64_t count)
+                       std::int32_t layout, std::int64_t count, Holds holds)
     : device_(device),
       problem_(problem),
       batch_(spec.batch),
@@ -79,12 +80,18 @@ CaseArrays::CaseArrays(Device& device, const Problem& problem, const Case& spec,
     shapes_.outputs.push_back(make_tensor(shape.rank, batch_, n_, layout_));
   }
   allocate_guarded();
+  if (holds == Holds::calls_and_snapshot) allocate_snapshot();
+}
+
+std::size_t CaseArrays::output_index(std::size_t j, std::size_t output) const {
+  return tensors_.size() + j * shapes_.outputs.size() + output;
 }
 
 void CaseArrays::allocate_guarded() {
-  const std::size_t per_call = 1 + shapes_.outputs.size();
   for (std::size_t j = 0; j < tensors_.size(); ++j) {
     guarded_.add(fmt::format("input `A` (call {})", j + 1), pristine_[j].bytes());
+  }
+  for (std::size_t j = 0; j < tensors_.size(); ++j) {
     for (std::size_t k = 0; k < shapes_.outputs.size(); ++k) {
       guarded_.add(fmt::format("output `{}` (call {})", problem_.outputs()[k].name, j + 1),
                    output_count(k) * std::int64_t{sizeof(float)});
@@ -93,10 +100,23 @@ void CaseArrays::allocate_guarded() {
   guarded_.allocate();
   for (std::size_t j = 0; j < tensors_.size(); ++j) {
     Tensors& own = tensors_[j] = shapes_;
-    own.input.data = guarded_.data(j * per_call);
+    own.input.data = guarded_.data(j);
     for (std::size_t k = 0; k < own.outputs.size(); ++k) {
-      own.outputs[k].data = guarded_.data(j * per_call + 1 + k);
+      own.outputs[k].data = guarded_.data(output_index(j, k));
       own.output_data.push_back(static_cast<const float*>(own.outputs[k].data));
+    }
+  }
+}
+
+// Laid out as the outputs are, so that one copy takes them all and each keeps its alignment.
+void CaseArrays::allocate_snapshot() {
+  const std::size_t first = output_index(0, 0), last = guarded_.size() - 1;
+  snapshot_ = Buffer<std::uint8_t>(device_, guarded_.span_bytes(first, last));
+  const auto* begin = static_cast<const std::uint8_t*>(guarded_.data(first));
+  for (Tensors& own : tensors_) {
+    for (const float* data : own.output_data) {
+      const std::ptrdiff_t offset = reinterpret_cast<const std::uint8_t*>(data) - begin;
+      own.snapshot_data.push_back(reinterpret_cast<const float*>(snapshot_.get() + offset));
     }
   }
 }
@@ -141,10 +161,16 @@ std::int64_t CaseArrays::output_count(std::size_t output) const {
   return elements(shapes_.outputs[output].rank, batch_, n_);
 }
 
-void CaseArrays::restore_inputs() {
-  for (std::size_t j = 0; j < tensors_.size(); ++j) {
-    device_.copy(tensors_[j].input.data, pristine_[j].get(), pristine_[j].bytes());
-  }
+std::span<const float* const> CaseArrays::snapshot(std::int64_t j) const {
+  return tensors_[static_cast<std::size_t>(j)].snapshot_data;
+}
+
+float* CaseArrays::input(std::int64_t j) const {
+  return static_cast<float*>(tensors_[static_cast<std::size_t>(j)].input.data);
+}
+
+void CaseArrays::poison_input(std::int64_t j) {
+  device_.fill(input(j), k_poison, pristine_[static_cast<std::size_t>(j)].bytes());
 }
 
 void CaseArrays::poison_outputs() {
@@ -156,19 +182,42 @@ void CaseArrays::poison_outputs() {
   if (workspace_.size() > 0) device_.fill(workspace_.data(0), k_poison, workspace_.bytes(0));
 }
 
+void CaseArrays::take_snapshot() {
+  device_.copy(snapshot_.get(), guarded_.data(output_index(0, 0)), snapshot_.bytes());
+}
+
 std::string CaseArrays::breach() const {
   const std::string found = guarded_.breach();
   return found.empty() ? workspace_.breach() : found;
 }
 
-bool CaseArrays::input_unchanged(std::int64_t j) const {
-  const std::size_t index = static_cast<std::size_t>(j);
-  return device_.equal(tensors_[index].input.data, pristine_[index].get(),
-                       pristine_[index].bytes());
+bool CaseArrays::input_equals(std::int64_t j, const float* reference) const {
+  return device_.equal(input(j), reference, pristine_[static_cast<std::size_t>(j)].bytes());
+}
+
+bool CaseArrays::input_is_poison(std::int64_t j) const {
+  return device_.holds_only(input(j), k_poison, pristine_[static_cast<std::size_t>(j)].bytes());
+}
+
+std::string CaseArrays::changed_since_snapshot() const {
+  if (device_.equal(guarded_.data(output_index(0, 0)), snapshot_.get(), snapshot_.bytes())) {
+    return "";
+  }
+  for (std::size_t j = 0; j < tensors_.size(); ++j) {
+    for (std::size_t k = 0; k < shapes_.outputs.size(); ++k) {
+      const Tensors& own = tensors_[j];
+      if (device_.equal(own.output_data[k], own.snapshot_data[k],
+                        output_count(k) * std::int64_t{sizeof(float)})) {
+        continue;
+      }
+      return fmt::format("output `{}` (call {})", problem_.outputs()[k].name, j + 1);
+    }
+  }
+  return "memory between the outputs";
 }
 
 std::int64_t CaseArrays::total_bytes() const {
-  std::int64_t total = guarded_.total_bytes();
+  std::int64_t total = guarded_.total_bytes() + snapshot_.bytes();
   for (const Buffer<float>& input : pristine_) total += input.bytes();
   return total + (workspace_.size() > 0 ? workspace_.total_bytes() : 0);
 }

@@ -14,18 +14,22 @@
 
 namespace kbench {
 
-/// Bytes that `count` calls of a case need: pristine inputs and guarded copies and outputs, beside
-/// `scratch` bytes of the problem. Throws Error(case_failed) when that is more than the device has
-/// free, naming both; allocates nothing. `with_outputs` false: the pristine inputs alone.
-void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
-                    bool with_outputs);
+/// What a job holds a call beside the pristine input.
+enum class Holds { inputs_only, calls, calls_and_snapshot };
 
-/// Pristine inputs, the copies that the kernel sees, its outputs and its workspace; freed together.
+/// Bytes that `count` calls of a case need (pristine inputs; guarded copies and outputs; a snapshot
+/// of the outputs), `extra` bytes and the problem's scratch. Throws Error(case_failed) when that is
+/// more than the device has free, naming both; allocates nothing.
+void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
+                    Holds holds, double extra = 0);
+
+/// Pristine inputs, the arrays that the kernel sees, its outputs, a snapshot of these and its
+/// workspace; freed together.
 class CaseArrays {
  public:
   /// Allocates all but the workspace. `layout`: of matrix outputs.
   CaseArrays(Device& device, const Problem& problem, const Case& spec, std::int32_t layout,
-             std::int64_t count);
+             std::int64_t count, Holds holds);
   CaseArrays(const CaseArrays&) = delete;
   CaseArrays& operator=(const CaseArrays&) = delete;
 
@@ -38,19 +42,25 @@ class CaseArrays {
   std::int64_t count() const { return static_cast<std::int64_t>(pristine_.size()); }
   std::span<float* const> pristine() const { return pristine_data_; }
   std::span<const kbench_call> calls() const { return calls_; }
-  /// Outputs of call j in the problem's order.
+  float* input(std::int64_t j) const;  ///< of call j, as the kernel sees it
+  /// Outputs of call j in the problem's order; from the snapshot: what they were when it was taken.
   std::span<const float* const> outputs(std::int64_t j) const;
+  std::span<const float* const> snapshot(std::int64_t j) const;
   std::int64_t output_count(std::size_t output) const;  ///< elements
 
-  /// Enqueues: pristine inputs over the copies, 0xFF (NaN) over all outputs, and over the
-  /// workspace.
-  void restore_inputs();
+  /// Enqueues 0xFF (NaN) over input j, or over all outputs and the workspace.
+  void poison_input(std::int64_t j);
   void poison_outputs();
+  /// Enqueues one copy of all outputs at once, so that it is over as soon as can be.
+  void take_snapshot();
 
   /// `wrote 4 bytes after output `H` (call 3)`, or empty. Waits.
   std::string breach() const;
-  /// True when call j's input still equals the pristine one. Waits.
-  bool input_unchanged(std::int64_t j) const;
+  /// True when call j's input equals `reference`. Waits.
+  bool input_equals(std::int64_t j, const float* reference) const;
+  bool input_is_poison(std::int64_t j) const;
+  /// ``output `H` (call 3)`` where outputs differ from the snapshot, or empty. Waits.
+  std::string changed_since_snapshot() const;
 
   std::int64_t total_bytes() const;
 
@@ -58,9 +68,11 @@ class CaseArrays {
   struct Tensors {
     kbench_tensor input{};
     std::vector<kbench_tensor> outputs;
-    std::vector<const float*> output_data;
+    std::vector<const float*> output_data, snapshot_data;
   };
   void allocate_guarded();
+  void allocate_snapshot();
+  std::size_t output_index(std::size_t j, std::size_t output) const;
 
   Device& device_;
   const Problem& problem_;
@@ -68,7 +80,8 @@ class CaseArrays {
   std::int32_t layout_;
   std::vector<Buffer<float>> pristine_;
   std::vector<float*> pristine_data_;
-  GuardedBuffers guarded_;
+  GuardedBuffers guarded_;         // all inputs, then all outputs call by call
+  Buffer<std::uint8_t> snapshot_;  // from the first output to the last, guards included
   GuardedBuffers workspace_;
   Tensors shapes_;
   std::vector<Tensors> tensors_;

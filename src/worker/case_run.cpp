@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/stats.h"
+#include "worker/floor.h"
 #include "worker/inputs.h"
 #include "worker/kernel_plugin.h"
 #include "worker/save_failing.h"
@@ -22,6 +24,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double k_cuda_call_limit_s = 60;
 constexpr double k_host_call_limit_s = 600;
+constexpr double k_longest_rest_ns = 20e3;
+// Waiting for an idle device takes a few microseconds, but this thread may lose its processor just
+// then. Work that is left elsewhere shows in repeat after repeat.
+constexpr std::int64_t k_least_late = 3, k_late_share = 4;
 
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -30,6 +36,17 @@ double ms_since(Clock::time_point begin) {
 double call_limit(const Job& job, const kbench_kernel& kernel) {
   if (job.call_timeout_s > 0) return job.call_timeout_s;
   return device_kind(kernel) == DeviceKind::cuda ? k_cuda_call_limit_s : k_host_call_limit_s;
+}
+
+/// What is said of work that goes on when the clock has stopped; `what` tells it from the rest.
+std::string late_work(DeviceKind device, double rest_ns, const std::string& what) {
+  const std::string when =
+      device == DeviceKind::host
+          ? "after the clock had stopped"
+          : fmt::format("{:.0f} us after the timed stream had finished", rest_ns * 1e-3);
+  return fmt::format(
+      "work was still running {} ({}); join every stream and thread before the end of the call",
+      when, what);
 }
 
 /// NaN is worse than any number.
@@ -57,59 +74,125 @@ CaseRun::CaseRun(Device& device, const Problem& problem, const kbench_kernel& ke
 
 void CaseRun::set_up() {
   const std::int64_t count = static_cast<std::int64_t>(job_.seeds.size());
-  // The flush buffer is allocated by its first use and is then part of what is taken.
-  if (job_.kind == JobKind::measure) device_.flush_cache();
-  require_memory(device_, problem_, job_.spec, count, true);
-  arrays_.emplace(device_, problem_, job_.spec, kernel_.output_layout, count);
+  const bool measures = job_.kind == JobKind::measure;
+  if (measures) {
+    // The flush buffer is allocated by its first use and is then part of what is taken. The speed
+    // is measured while the memory that it needs is free, and before a plug-in is called.
+    device_.flush_cache();
+    device_.speed();
+  }
+  const Holds holds = measures ? Holds::calls_and_snapshot : Holds::calls;
+  const double fresh_bytes = measures ? RepeatInputs::bytes(problem_, job_) : 0;
+  require_memory(device_, problem_, job_.spec, count, holds, fresh_bytes);
+  arrays_.emplace(device_, problem_, job_.spec, kernel_.output_layout, count, holds);
   build_inputs(device_, problem_, job_.spec, job_.seeds, arrays_->pristine(), progress_,
                reply_.inputs);
+  inputs_.emplace(device_, problem_, job_, arrays_->pristine());
+  if (measures) reply_.fresh_inputs = inputs_->mode();
 
   const Clock::time_point begin = Clock::now();
   session_.create(arrays_->shapes(session_.error_text(), session_.error_size()));
   reply_.workspace_bytes = session_.workspace_bytes();
   arrays_->complete(reply_.workspace_bytes, session_.error_text(), session_.error_size());
   session_.prepare(arrays_->calls());
+  require_undisturbed("create, workspace_bytes or prepare");
   reply_.create_ms = ms_since(begin);
 
   progress_.own_code("set-up");
   checker_ = problem_.make_checker(device_, job_.spec.batch, job_.spec.n);
-  reply_.device_peak_bytes = arrays_->total_bytes() + problem_.scratch_bytes(job_.spec);
+  reply_.device_peak_bytes = arrays_->total_bytes() + static_cast<std::int64_t>(fresh_bytes) +
+                             problem_.scratch_bytes(job_.spec);
 }
 
-void CaseRun::begin_repeat() {
+void CaseRun::begin(Pass pass) {
   device_.synchronize();
-  arrays_->restore_inputs();
+  pass_ = pass;
+  has_snapshot_ = false;
+  inputs_->choose(pass);
+  for (std::int64_t j = 0; j < arrays_->count(); ++j) {
+    if (pass.stage == Stage::audit) {
+      arrays_->poison_input(j);
+    } else {
+      inputs_->write(j, arrays_->input(j));
+    }
+  }
   arrays_->poison_outputs();
   const std::string breach = arrays_->breach();
   if (!breach.empty()) fail(0, "custom_kernel " + breach);
 }
 
-void CaseRun::inspect() {
+void CaseRun::bring_input(std::int64_t j) {
+  if (j > 0) arrays_->poison_input(j - 1);
+  inputs_->write(j, arrays_->input(j));
+}
+
+void CaseRun::take_snapshot() {
+  arrays_->take_snapshot();
+  has_snapshot_ = true;
+}
+
+void CaseRun::require_undisturbed(const std::string& who) {
+  const Disturbance found = device_.disturbance();
+  if (found.what.empty()) return;
+  const std::string text = who + " " + found.what;
+  if (found.lost) throw DeviceError(text, true);
+  throw Error(ExitCode::case_failed, text);
+}
+
+void CaseRun::require_finished(double rest_ns) {
+  if (!has_snapshot_) return;
+  const std::string changed = arrays_->changed_since_snapshot();
+  if (!changed.empty()) fail(0, late_work(device_.info().kind, rest_ns, changed + " changed"));
+}
+
+void CaseRun::require_quiet(double rest_ns) {
+  if (!is_repeat()) return;
+  ++waited_;
+  if (rest_ns > k_longest_rest_ns) ++late_;
+  if (rest_ns <= k_longest_rest_ns || late_ < k_least_late) return;
+  if (k_late_share * late_ < waited_) return;
+  fail(0, late_work(device_.info().kind, rest_ns,
+                    fmt::format("so in {} of {} repeats", late_, waited_)));
+}
+
+// After an audit pass only the last input is still there.
+bool CaseRun::input_is_intact(std::int64_t j) {
+  const bool gone = pass_.stage == Stage::audit && j + 1 < arrays_->count();
+  return gone ? arrays_->input_is_poison(j) : arrays_->input_equals(j, inputs_->reference(j));
+}
+
+void CaseRun::inspect(double rest_ns) {
   const std::string breach = arrays_->breach();
   if (!breach.empty()) fail(0, "custom_kernel " + breach);
+  require_finished(rest_ns);
+  require_quiet(rest_ns);
   for (std::int64_t j = 0; j < arrays_->count(); ++j) {
-    if (!arrays_->input_unchanged(j)) {
+    if (!input_is_intact(j)) {
       fail(j,
            fmt::format("custom_kernel changed its input (call {}); inputs are read-only", j + 1));
     }
   }
 }
 
-void CaseRun::check_output(std::int64_t j, std::int64_t repeat) {
+std::span<const float* const> CaseRun::judged(std::int64_t j) const {
+  return has_snapshot_ ? arrays_->snapshot(j) : arrays_->outputs(j);
+}
+
+void CaseRun::check_output(std::int64_t j) {
   const Clock::time_point begin = Clock::now();
-  const Verdict verdict = checker_->check(arrays_->pristine()[static_cast<std::size_t>(j)],
-                                          arrays_->outputs(j), output_layout(kernel_), repeat == 0);
+  const Verdict verdict =
+      checker_->check(inputs_->reference(j), judged(j), output_layout(kernel_), !is_repeat());
   const double ms = ms_since(begin);
-  if (repeat > 0) recheck_ms_.push_back(ms);
+  if (is_repeat()) recheck_ms_.push_back(ms);
   if (!checked_) reply_.check_ms = ms;
   take_figures(verdict.figures);
   if (!checked_ || worse(verdict.worst_of_gate, reply_.worst_of_gate)) {
     reply_.worst_of_gate = verdict.worst_of_gate;
     reply_.worst_gate = verdict.worst_gate;
-    if (repeat == 0) reply_.message = verdict.message;
+    if (!is_repeat()) reply_.message = verdict.message;
   }
   checked_ = true;
-  if (!verdict.passed) fail(j, verdict.error + where(j, repeat));
+  if (!verdict.passed) fail(j, verdict.error + where(j));
 }
 
 void CaseRun::take_figures(const std::vector<Figure>& figures) {
@@ -124,10 +207,21 @@ void CaseRun::take_figures(const std::vector<Figure>& figures) {
   }
 }
 
-std::string CaseRun::where(std::int64_t j, std::int64_t repeat) const {
+std::string CaseRun::where(std::int64_t j) const {
   const std::int64_t seed = job_.seeds[static_cast<std::size_t>(j)];
-  if (repeat > 0) return fmt::format(" (call {} of repeat {}, seed {})", j + 1, repeat, seed);
-  return arrays_->count() > 1 ? fmt::format(" (call {}, seed {})", j + 1, seed) : std::string();
+  const bool fresh = inputs_->are_fresh(pass_);
+  const std::string input = fmt::format("seed {}{}", seed, fresh ? ", fresh input" : "");
+  if (pass_.stage == Stage::timed) {
+    return fmt::format(" (call {} of repeat {}, {})", j + 1, pass_.number, input);
+  }
+  if (pass_.stage == Stage::audit) {
+    return fmt::format(
+        " (call {} of audit repeat {}, {}; it was there during this call alone, so no other can do "
+        "its work)",
+        j + 1, pass_.number, input);
+  }
+  if (arrays_->count() > 1) return fmt::format(" (call {}, {})", j + 1, input);
+  return fresh ? fmt::format(" ({})", input) : std::string();
 }
 
 void CaseRun::fail(std::int64_t j, std::string text) {
@@ -137,8 +231,7 @@ void CaseRun::fail(std::int64_t j, std::string text) {
     try {
       const std::string base =
           save_failing(device_, problem_, job_.spec, job_.save_failing, job_.save_stem,
-                       arrays_->pristine()[static_cast<std::size_t>(j)], arrays_->outputs(j),
-                       output_layout(kernel_));
+                       inputs_->reference(j), judged(j), output_layout(kernel_));
       text += fmt::format("; saved as `{}.*.npy`", base);
     } catch (const DeviceError&) {
       throw;
@@ -147,6 +240,13 @@ void CaseRun::fail(std::int64_t j, std::string text) {
     }
   }
   throw Error(ExitCode::case_failed, text);
+}
+
+void CaseRun::judge_time() {
+  const Floor floor = time_floor(device_.info(), device_.speed(), problem_, job_.spec);
+  reply_.floor_ns = floor.ns;
+  reply_.floor_reason = floor.reason;
+  require_possible_time(summarize(reply_.samples_ns).mean, floor);
 }
 
 void CaseRun::finish() {

@@ -15,6 +15,7 @@
 #include "worker/case_arrays.h"
 #include "worker/events.h"
 #include "worker/kernel_session.h"
+#include "worker/repeat_inputs.h"
 
 namespace kbench {
 
@@ -27,13 +28,27 @@ class CaseRun {
 
   /// Memory test, inputs (one per seed), copies, outputs, create, workspace, prepare, checker.
   void set_up();
-  /// Waits, restores inputs, poisons outputs and workspace, looks at the guards.
-  void begin_repeat();
-  /// Throws when a guard is damaged or any input has changed.
-  void inspect();
-  /// Judges the output of call j against its pristine input. `repeat` 0: not a timed repeat; then
-  /// the reported figures are computed too.
-  void check_output(std::int64_t j, std::int64_t repeat);
+  /// Waits, chooses and writes the inputs of `pass`, poisons outputs and workspace, looks at the
+  /// guards. In an audit pass the inputs are poisoned too, and `bring_input` brings each.
+  void begin(Pass pass);
+  /// Directly before call j of an audit pass: enqueues NaN over the input of the call before and
+  /// writes input j, so that each is there during its own call alone.
+  void bring_input(std::int64_t j);
+  /// Enqueues a copy of all outputs; from here to the next pass it is what is judged.
+  void take_snapshot();
+  /// Throws when a guard is damaged, an output has changed since the snapshot, or any input has.
+  /// `rest_ns`: how much longer the device ran than the stream, which must not be much and often.
+  void inspect(double rest_ns = 0);
+  /// Throws when an output has changed since the snapshot.
+  void require_finished(double rest_ns = 0);
+  /// Judges the output of call j against its input. In a pass that is no timed one the reported
+  /// figures are computed too.
+  void check_output(std::int64_t j);
+  /// Throws what the plug-in did to the device, with `who` as the subject. DeviceError when the
+  /// device is lost.
+  void require_undisturbed(const std::string& who);
+  /// Notes the floor, and throws when the mean of the samples lies below it.
+  void judge_time();
   /// Takes the plug-in's report and closes the figures.
   void finish();
   /// After a sticky device error.
@@ -52,7 +67,12 @@ class CaseRun {
   /// any other reason.
   [[noreturn]] void fail(std::int64_t j, std::string text);
   void take_figures(const std::vector<Figure>& figures);
-  std::string where(std::int64_t j, std::int64_t repeat) const;
+  bool is_repeat() const { return pass_.stage == Stage::timed || pass_.stage == Stage::audit; }
+  bool input_is_intact(std::int64_t j);
+  void require_quiet(double rest_ns);
+  std::span<const float* const> judged(std::int64_t j) const;
+  /// ` (call 2 of repeat 3, seed 84)`.
+  std::string where(std::int64_t j) const;
 
   Device& device_;
   const Problem& problem_;
@@ -61,7 +81,11 @@ class CaseRun {
   const Progress& progress_;
   Reply& reply_;
   double call_limit_s_;
+  Pass pass_;
+  bool has_snapshot_ = false;
+  std::int64_t waited_ = 0, late_ = 0;  // repeats so far, and those with work left elsewhere
   std::optional<CaseArrays> arrays_;
+  std::optional<RepeatInputs> inputs_;
   std::unique_ptr<Checker> checker_;
   std::vector<double> recheck_ms_;
   bool checked_ = false;

@@ -37,7 +37,7 @@ void make_folder(const std::string& folder) {
 void run_generate(Device& device, const Problem& problem, const Job& job, const EventSink& sink,
                   Reply& reply) {
   const Progress progress(job.token, sink);
-  require_memory(device, problem, job.spec, 1, false);
+  require_memory(device, problem, job.spec, 1, Holds::inputs_only);
   make_folder(job.out);
   Buffer<float> input(device, job.spec.batch * job.spec.n * job.spec.n);
   for (std::size_t j = 0; j < job.seeds.size(); ++j) {

@@ -31,6 +31,10 @@ class GuardedBuffers {
   std::int64_t bytes(std::size_t index) const { return arrays_[index].bytes; }
   std::size_t size() const { return arrays_.size(); }
   std::int64_t total_bytes() const { return end_; }
+  /// Bytes from the start of array `first` to the end of array `last`, guards between included.
+  std::int64_t span_bytes(std::size_t first, std::size_t last) const {
+    return arrays_[last].offset + arrays_[last].bytes - arrays_[first].offset;
+  }
 
   /// `wrote 4 bytes after output `H` (call 3)`, or empty when every guard is intact. Waits.
   std::string breach() const;

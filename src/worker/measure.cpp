@@ -33,15 +33,17 @@ void complete_calls(Device& device) {
   device.synchronize();
 }
 
-/// Runs a stretch with nothing but custom_kernel's work on the device: a device failure is its.
-template <class Function>
-void blame_kernel(Function function) {
-  try {
-    function();
-  } catch (const DeviceError& error) {
-    throw DeviceError(fmt::format("custom_kernel failed on the device ({})", error.what()),
-                      error.sticky());
-  }
+constexpr std::int64_t k_least_audits = 2, k_repeats_of_audit = 8, k_least_repeats = 3;
+
+/// The timed repeat that audit repeat `number` (from 1) comes before at the latest: two among the
+/// first three, which every loop has, then one at random in every eight.
+std::int64_t audit_place(const Job& job, std::int64_t number) {
+  const std::uint64_t random = fresh_seed(job.spec.seed, job.nonce, {Stage::audit, number}, -1);
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random % static_cast<std::uint64_t>(bound));
+  };
+  if (number <= k_least_audits) return 1 + below(k_least_repeats);
+  return k_repeats_of_audit * (number - k_least_audits) + 1 + below(k_repeats_of_audit);
 }
 
 class Loop {
@@ -58,14 +60,22 @@ class Loop {
   double call_alone(std::int64_t j, const std::string& phase);
   /// One call on every input inside the clock, and inside the capture range where asked for.
   /// Returns nanoseconds per call.
-  double call_all(const std::string& phase, std::int64_t repeat, bool range);
-  /// What lies between flush and wait. False when a call failed; the range is closed all the same.
-  bool timed_window(bool range);
+  double call_all(const std::string& phase, Pass pass, bool range);
+  /// What lies between flush and snapshot. False when a call failed; the range is closed all the
+  /// same.
+  bool timed_window(Pass pass, bool range);
   /// One call in the capture range, waited for inside it.
   bool profiled_call(bool range);
+  /// Runs a stretch with nothing but custom_kernel's work on the device: a device failure is its.
+  template <class Function>
+  void blame_kernel(Function function);
   void warm_up(const StopLimits& limits);
-  void checked_pass();
+  void checked_pass(Stage stage);
   void timed_repeats();
+  /// Guards, late work, inputs and every output of the repeat just made.
+  void judge(Pass pass);
+  /// The next audit repeat: untimed, and to the kernel like any other.
+  void audit();
   std::int64_t count() const { return static_cast<std::int64_t>(run_.calls().size()); }
   double repeat_limit_s() const {
     return run_.call_limit_s() + k_slowness * static_cast<double>(count()) * slowest_s_;
@@ -75,8 +85,26 @@ class Loop {
   Device& device_;
   std::unique_ptr<Stopwatch> stopwatch_;
   double slowest_s_ = 0;
+  double rest_ns_ = 0;  // how much longer the device ran than the stream
   bool called_ = false;
 };
+
+template <class Function>
+void Loop::blame_kernel(Function function) {
+  try {
+    function();
+  } catch (const DeviceError& error) {
+    try {
+      run_.require_undisturbed(k_range);
+    } catch (const DeviceError& reason) {
+      if (reason.sticky()) throw;
+      // A device that answers no question keeps its first error.
+    }
+    throw DeviceError(fmt::format("custom_kernel failed on the device ({})", error.what()),
+                      error.sticky());
+  }
+  run_.require_undisturbed(k_range);
+}
 
 double Loop::call_alone(std::int64_t j, const std::string& phase) {
   KernelSession& session = run_.session();
@@ -94,36 +122,41 @@ double Loop::call_alone(std::int64_t j, const std::string& phase) {
   return wall_s;
 }
 
-double Loop::call_all(const std::string& phase, std::int64_t repeat, bool range) {
+double Loop::call_all(const std::string& phase, Pass pass, bool range) {
   KernelSession& session = run_.session();
-  run_.begin_repeat();
-  run_.progress().plugin_code(phase, repeat, repeat_limit_s(), k_range);
+  run_.begin(pass);
+  run_.progress().plugin_code(phase, pass.number, repeat_limit_s(), k_range);
   session.expect_calls();
   // From the flush to the end of the range: no wait, and nothing on the device but the kernel's
-  // own.
+  // own. Directly behind it the outputs are copied on the same stream: work that is not done by
+  // then has not been timed, and leaves NaN in the copy, which is what is judged.
   device_.flush_cache();
   bool succeeded = true;
   blame_kernel([&] {
-    succeeded = timed_window(range);
-    if (succeeded) complete_calls(device_);
+    succeeded = timed_window(pass, range);
+    if (!succeeded) return;
+    run_.take_snapshot();
+    device_.check_launch();
+    rest_ns_ = device_.drain();
   });
   session.calls_done();
   if (!succeeded) session.throw_failure(k_range);
   return stopwatch_->elapsed_ns() / static_cast<double>(count());
 }
 
-bool Loop::timed_window(bool range) {
+bool Loop::timed_window(Pass pass, bool range) {
   KernelSession& session = run_.session();
   const std::span<const kbench_call> calls = run_.calls();
+  const bool audits = pass.stage == Stage::audit;
   bool succeeded = true;
   if (range) {
     device_.profiler_start();
     device_.range_push(k_range);
   }
   stopwatch_->start();
-  for (const kbench_call& call : calls) {
-    succeeded = session.enqueue(call);
-    if (!succeeded) break;
+  for (std::size_t j = 0; j < calls.size() && succeeded; ++j) {
+    if (audits) run_.bring_input(static_cast<std::int64_t>(j));
+    succeeded = session.enqueue(calls[j]);
   }
   stopwatch_->stop();
   if (range) {
@@ -141,25 +174,39 @@ void Loop::warm_up(const StopLimits& limits) {
     double sample_ns = 0;
     if (repeat == 1) {
       // One by one: each call has its own limit until it is known how long one takes.
-      run_.begin_repeat();
+      run_.begin({Stage::warm_up, repeat});
       for (std::int64_t j = 0; j < count(); ++j) sample_ns += 1e9 * call_alone(j, "warm-up");
       sample_ns /= static_cast<double>(count());
     } else {
-      sample_ns = call_all("warm-up", repeat, false);
+      sample_ns = call_all("warm-up", {Stage::warm_up, repeat}, false);
     }
     stop = rule.add(sample_ns, seconds_since(begin));
     run_.reply().warm_up_repeats = repeat;
   }
 }
 
-void Loop::checked_pass() {
-  run_.begin_repeat();
+void Loop::checked_pass(Stage stage) {
+  run_.begin({stage, 1});
   for (std::int64_t j = 0; j < count(); ++j) {
     call_alone(j, "checked pass");
     run_.progress().own_code("check", j + 1);
-    run_.check_output(j, 0);
+    run_.check_output(j);
   }
   run_.inspect();
+}
+
+void Loop::judge(Pass pass) {
+  run_.progress().own_code("check", pass.number);
+  run_.inspect(rest_ns_);
+  for (std::int64_t j = 0; j < count(); ++j) run_.check_output(j);
+  // A device has been waited for. A thread of the host has not: it may have gone on until now.
+  if (device_.info().kind == DeviceKind::host) run_.require_finished();
+}
+
+void Loop::audit() {
+  const Pass pass{Stage::audit, ++run_.reply().audit_repeats};
+  call_all("audit", pass, false);
+  judge(pass);
 }
 
 void Loop::timed_repeats() {
@@ -168,10 +215,10 @@ void Loop::timed_repeats() {
   const Clock::time_point begin = Clock::now();
   StopRule rule(job.limits);
   for (std::int64_t repeat = 1; reply.stop == StopReason::none; ++repeat) {
-    const double sample_ns = call_all("repeat", repeat, job.range);
-    run_.progress().own_code("check", repeat);
-    run_.inspect();
-    for (std::int64_t j = 0; j < count(); ++j) run_.check_output(j, repeat);
+    while (job.fresh_inputs && audit_place(job, reply.audit_repeats + 1) <= repeat) audit();
+    const Pass pass{Stage::timed, repeat};
+    const double sample_ns = call_all("repeat", pass, job.range);
+    judge(pass);
     reply.samples_ns.push_back(sample_ns);
     const Summary summary = summarize(reply.samples_ns);
     run_.progress().own_code("repeat", repeat, summary.mean, summary.err);
@@ -181,21 +228,23 @@ void Loop::timed_repeats() {
       reply.stop = StopReason::repeats;
     }
   }
+  while (job.fresh_inputs && reply.audit_repeats < k_least_audits) audit();
+  run_.judge_time();
 }
 
 void Loop::measure() {
   run_.reply().calls_per_repeat = count();
   if (run_.job().warm_up) warm_up(*run_.job().warm_up);
-  checked_pass();
+  checked_pass(Stage::checked);
   timed_repeats();
 }
 
-void Loop::check() { checked_pass(); }
+void Loop::check() { checked_pass(Stage::published); }
 
 void Loop::profile() {
   KernelSession& session = run_.session();
   const bool range = run_.job().range;
-  run_.begin_repeat();
+  run_.begin({Stage::published, 1});
   run_.progress().plugin_code("profile", 1, run_.call_limit_s(), k_range);
   session.expect_calls();
   device_.synchronize();
@@ -205,7 +254,7 @@ void Loop::profile() {
   if (!succeeded) session.throw_failure(k_range);
   run_.progress().own_code("check", 1);
   run_.inspect();
-  run_.check_output(0, 0);
+  run_.check_output(0);
   run_.reply().calls_per_repeat = 1;
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double k_inf = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t k_big_nonce = std::numeric_limits<std::uint64_t>::max();
 
 KernelInfo some_kernel() {
   return {"mine", "qr_v2", "a \"quoted\" one", "/tmp/k.so", DeviceKind::cuda, true};
@@ -45,7 +46,8 @@ Job some_job() {
           some_case(),   "k.so",
           {1, -2},       StopLimits{200, 1e8},
           {1000, k_inf}, 5,
-          false,         2.5,
+          false,         true,
+          k_big_nonce,   2.5,
           "fail",        "stem",
           "out"};
 }
@@ -65,6 +67,10 @@ Reply some_reply() {
   r.stop = StopReason::budget;
   r.warm_up_repeats = 7;
   r.inputs = {{42, "ab", "x.npy", 0.5}};
+  r.fresh_inputs = "fixed";
+  r.audit_repeats = 25;
+  r.floor_ns = 1234.5;
+  r.floor_reason = "copy bandwidth";
   r.first_call_ms = 1;
   r.create_ms = 2;
   r.check_ms = 3;
@@ -130,6 +136,10 @@ TEST_CASE("the fields of a reply keep their values and types") {
   CHECK(std::isnan(back.residuals.at(1).value));
   CHECK(back.stop == StopReason::budget);
   CHECK(back.inputs.at(0).sha256 == "ab");
+  CHECK(back.fresh_inputs == "fixed");
+  CHECK(back.audit_repeats == 25);
+  CHECK(back.floor_ns == 1234.5);
+  CHECK(back.floor_reason == "copy bandwidth");
   CHECK(back.device_peak_bytes == std::numeric_limits<std::int64_t>::max());
   REQUIRE(back.kernel.has_value());
   CHECK(back.kernel->device == DeviceKind::cuda);
@@ -151,6 +161,8 @@ TEST_CASE("the fields of hello and job keep their values and types") {
   CHECK(job.warm_up->max_repeats == 200);
   CHECK(job.limits.budget_ns == k_inf);
   CHECK_FALSE(job.range);
+  CHECK(job.fresh_inputs);
+  CHECK(job.nonce == k_big_nonce);
   CHECK(job.spec.spec == "n: 1\t");
   CHECK(job.spec.input_path == "A.npy");
   CHECK(job.out == "out");
@@ -210,6 +222,9 @@ TEST_CASE("numbers and names out of range are refused") {
       {some_job(), "/kind", "guess"},
       {some_job(), "/limits/budget_ns", "many"},
       {some_job(), "/range", 1},
+      {some_job(), "/nonce", -1},
+      {some_job(), "/nonce", 1.5},
+      {some_job(), "/nonce", 18446744073709551616.0},
       {some_job(), "/spec/extra", 1},
       {some_hello(), "/device/index", 2147483648},
       {some_hello(), "/device/libraries/0", Json::array({"cublas"})},

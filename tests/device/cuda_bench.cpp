@@ -86,6 +86,16 @@ class Bench {
     row("normal", [this] { ops_.normal(1029, 0, count_, a_.get()); });
     row("uniform", [this] { ops_.uniform(1029, 0, count_, h_.get()); });
     row("transpose", [this] { ops_.transpose(a_.get(), batch_, n_, h_.get()); });
+    // Places far apart from one to the next, as a random order has them.
+    std::vector<std::int32_t> order;
+    for (std::int64_t k = 0; k < batch_ * n_; ++k) {
+      order.push_back(static_cast<std::int32_t>((k % n_ * 389) % n_));
+    }
+    const auto on_device = kbench::to_device<std::int32_t>(device_, order);
+    row("rearrange", [&] {
+      ops_.rearrange(a_.get(), batch_, n_, on_device.get(), Vectors{a_.get(), n_},
+                     Vectors{a_.get(), n_}, h_.get());
+    });
     row("symmetrize", [this] { ops_.symmetrize(h_.get(), batch_, n_); });
     row("scale by columns", [this] {
       ops_.scale(h_.get(), batch_, n_, Vectors{}, Vectors{a_.get(), n_});

@@ -100,6 +100,28 @@ KBENCH_DEVICE_TEST(flush_twice, "the flush needs its buffer once") {
   CHECK(device.info().flush_bytes >= 2 * device.info().cache_bytes);
 }
 
+KBENCH_DEVICE_TEST(nothing_left, "a device with nothing left to do is drained and undisturbed") {
+  const Buffer<std::uint8_t> buffer(device, 1 << 20);
+  device.fill(buffer.get(), 1, buffer.bytes());
+  CHECK(device.drain() >= 0);
+  CHECK(device.holds_only(buffer.get(), 1, buffer.bytes()));
+  const Disturbance none = device.disturbance();
+  CHECK(none.what == "");
+  CHECK_FALSE(none.lost);
+}
+
+KBENCH_DEVICE_TEST(speed_is_plausible, "the speed of a device is measured once and plausible") {
+  const Speed speed = device.speed();
+  CHECK(speed.copy_bytes_per_s > 1e8);
+  CHECK(speed.copy_bytes_per_s < 1e14);
+  const bool cuda = device.info().kind == DeviceKind::cuda;
+  CHECK((speed.launch_ns > 0) == cuda);
+  CHECK(speed.launch_ns < 1e5);
+  const Speed again = device.speed();
+  CHECK(again.copy_bytes_per_s == speed.copy_bytes_per_s);
+  CHECK(again.launch_ns == speed.launch_ns);
+}
+
 KBENCH_DEVICE_TEST(device_describes_itself, "a device describes itself") {
   const DeviceInfo& info = device.info();
   CHECK_FALSE(info.name.empty());

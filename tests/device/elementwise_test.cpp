@@ -201,6 +201,42 @@ KBENCH_DEVICE_TEST(transposition, "transpose swaps rows and columns") {
   }
 }
 
+KBENCH_DEVICE_TEST(rearranged_entries,
+                   "rearrange takes rows and columns in one order and multiplies by both factors") {
+  const auto row = random_floats(70001 * 2, 9), col = random_floats(70001 * 2, 10);
+  const auto on_row = to_device<float>(device, row), on_col = to_device<float>(device, col);
+  for (int which = 0; which < 8; ++which) {
+    for (const Size s : sizes()) {
+      CAPTURE(s.batch, s.n, which);
+      // Matrix b turned by b + 1 places, so that no two neighbours have the same order.
+      std::vector<std::int32_t> order;
+      for (std::int64_t b = 0; b < s.batch; ++b) {
+        for (std::int64_t i = 0; i < s.n; ++i) {
+          order.push_back(static_cast<std::int32_t>((i + b + 1) % s.n));
+        }
+      }
+      const auto on_device = to_device<std::int32_t>(device, order);
+      const auto before = random_floats(s.batch * s.n * s.n, 11);
+      const auto in = to_device<float>(device, before);
+      const Buffer<float> out(device, in.count());
+      const bool ordered = (which & 4) != 0;
+      device.ops().rearrange(in.get(), s.batch, s.n, ordered ? on_device.get() : nullptr,
+                             which & 1 ? Vectors{on_row.get(), s.n} : Vectors{},
+                             which & 2 ? Vectors{on_col.get(), s.n} : Vectors{}, out.get());
+      const auto wanted = expected(s, before, [&](const auto& a, auto b, auto i, auto j) {
+        const auto place = [&](std::int64_t k) {
+          return ordered ? std::int64_t{order[at(b * s.n + k)]} : k;
+        };
+        float value = a[at(index_of(s, b, place(i), place(j)))];
+        if (which & 1) value = row[at(b * s.n + i)] * value;
+        if (which & 2) value = value * col[at(b * s.n + j)];
+        return value;
+      });
+      CHECK(differing(to_host(device, out.get(), out.count()), wanted) == 0);
+    }
+  }
+}
+
 KBENCH_DEVICE_TEST(gather_and_scatter,
                    "gather takes matrices by position and scatter puts them back") {
   for (const Size s : sizes()) {

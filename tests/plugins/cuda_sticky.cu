@@ -8,11 +8,11 @@ __global__ void lost_kernel(float* out) {
 }
 
 int custom_kernel(void*, const kbench_call* call) {
-  const int code = launch_probe(call);
-  lost_kernel<<<1, 1, 0, stream_of(call)>>>(static_cast<float*>(call->outputs[1].data));
+  const int code = kbench_test::solve(call);
+  lost_kernel<<<1, 1, 0, stream_of(call)>>>(kbench_test::output(call, 1));
   return code;
 }
 
 }  // namespace
 
-KBENCH_CUDA_TEST_PLUGIN("cuda_sticky");
+KBENCH_TEST_PLUGIN("cuda_sticky", KBENCH_ROW_MAJOR);

@@ -12,4 +12,4 @@ int custom_kernel(void*, const kbench_call* call) {
 
 }  // namespace
 
-KBENCH_CUDA_TEST_PLUGIN("cuda_trap");
+KBENCH_TEST_PLUGIN("cuda_trap", KBENCH_ROW_MAJOR);

@@ -3,8 +3,8 @@
 
 namespace {
 
-int custom_kernel(void*, const kbench_call* call) { return launch_probe(call); }
+int custom_kernel(void*, const kbench_call* call) { return kbench_test::solve(call); }
 
 }  // namespace
 
-KBENCH_CUDA_TEST_PLUGIN("probe");
+KBENCH_TEST_PLUGIN("probe", KBENCH_ROW_MAJOR);

@@ -1,6 +1,8 @@
 // Uses every function of the descriptor and refuses to work when one was called out of turn or with
 // something else than the interface promises.
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "plugin.h"
 

@@ -13,25 +13,13 @@ int create(const kbench_call*, void** state) {
 
 int custom_kernel(void* state, const kbench_call* call) {
   std::int64_t& calls = *static_cast<std::int64_t*>(state);
-  kbench_test::solve(call);
-  if (++calls > k_right_calls) *kbench_test::output(call, 0) = 0.0f;
-  return 0;
+  const int code = kbench_test::solve(call);
+  if (++calls > k_right_calls) kbench_test::write(call, kbench_test::output(call, 0), 0.0f);
+  return code;
 }
 
 void destroy(void* state) { delete static_cast<std::int64_t*>(state); }
 
 }  // namespace
 
-extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {KBENCH_ABI_VERSION,
-                                                                         "wrong_later",
-                                                                         "qr_v2",
-                                                                         "test plug-in",
-                                                                         KBENCH_HOST,
-                                                                         KBENCH_ROW_MAJOR,
-                                                                         0,
-                                                                         create,
-                                                                         nullptr,
-                                                                         nullptr,
-                                                                         custom_kernel,
-                                                                         nullptr,
-                                                                         destroy};
+KBENCH_TEST_PLUGIN_WITH("wrong_later", KBENCH_ROW_MAJOR, create, nullptr, nullptr, destroy);

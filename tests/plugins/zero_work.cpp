@@ -1,4 +1,6 @@
 // Returns at once with zeros.
+#include <algorithm>
+
 #include "plugin.h"
 
 namespace {

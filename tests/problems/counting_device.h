@@ -53,6 +53,9 @@ class CountingDevice : public Device {
     return device_.equal(a, b, bytes);
   }
   void synchronize() override { device_.synchronize(); }
+  double drain() override { return device_.drain(); }
+  Disturbance disturbance() override { return device_.disturbance(); }
+  Speed speed() override { return device_.speed(); }
   void check_launch() override { device_.check_launch(); }
   void flush_cache() override { device_.flush_cache(); }
   std::unique_ptr<Stopwatch> make_stopwatch() override { return device_.make_stopwatch(); }

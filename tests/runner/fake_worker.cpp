@@ -101,7 +101,13 @@ Reply passing_reply(const Job& job) {
   reply.worst_gate = "factor";
   reply.inputs = {{job.seeds.front(), "", "", 1.5}};
   reply.calls_per_repeat = static_cast<std::int64_t>(job.seeds.size());
-  if (job.kind == JobKind::measure) reply.samples_ns = {1000, 1250, 1500};
+  if (job.kind == JobKind::measure) {
+    reply.samples_ns = {1000, 1250, 1500};
+    reply.fresh_inputs = job.fresh_inputs ? "on" : "off";
+    reply.audit_repeats = 2;
+    reply.floor_ns = 125;
+    reply.floor_reason = "half of 2 KiB over 8 GB/s";
+  }
   if (job.kind == JobKind::generate) {
     reply.inputs.clear();
     for (std::int64_t seed : job.seeds) {
@@ -131,6 +137,20 @@ std::string describe(const Job& job) {
                      static_cast<int>(job.kind), fmt::join(job.seeds, ","),
                      job.warm_up ? job.warm_up->max_repeats : -1, job.exact_repeats,
                      job.limits.max_repeats, job.range, job.call_timeout_s, job.save_stem);
+}
+
+/// A time that no honest call can have.
+void impossible(int socket, const Job& job) {
+  Reply reply = passing_reply(job);
+  reply.passed = false;
+  reply.error = "impossible time: mean 100 ns (floor 125 ns)";
+  send_message(socket, reply);
+}
+
+void fixed(int socket, const Job& job) {
+  Reply reply = passing_reply(job);
+  reply.fresh_inputs = "fixed";
+  send_message(socket, reply);
 }
 
 using Behaviour = std::function<void(int socket, const Job& job)>;
@@ -235,6 +255,8 @@ const std::map<std::string, Behaviour>& behaviours() {
          close(2);
          send_message(s, passing_reply(job));
        }},
+      {"impossible", impossible},
+      {"fixed", fixed},
       {"nosamples", [](int s, const Job& job) { bad_samples(s, job, {}); }},
       {"nansample",
        [](int s, const Job& job) {
@@ -284,7 +306,10 @@ std::optional<KernelInfo> describe_kernel(const std::string& path) {
 void greet(int socket, const Setup& setup) {
   const std::string wrong = variable("FAKE_HELLO");
   log_line(fmt::format("setup {}", setup.kernel_path.substr(setup.kernel_path.rfind('/') + 1)));
-  if (wrong == "dies") raise(SIGKILL);
+  const bool cuda = setup.device.kind == DeviceRequest::Kind::cuda;
+  log_line(fmt::format("device {} {}", cuda ? "cuda" : "other", setup.device.index));
+  const bool loads = !setup.kernel_path.empty();
+  if (wrong == "dies" || (wrong == "dies loading" && loads)) raise(SIGKILL);
   Hello hello;
   hello.token = setup.token;
   hello.kernel = describe_kernel(setup.kernel_path);
@@ -300,6 +325,10 @@ void greet(int socket, const Setup& setup) {
     hello.kernel.reset();
   } else {
     hello.device = host_device();
+    if (cuda) {
+      hello.device->kind = DeviceKind::cuda;
+      hello.device->capability = "8.6";
+    }
     if (hello.kernel) hello.device->kind = hello.kernel->device;
     hello.note = wrong == "note" ? "no CUDA device: host backend, CPU timings" : "";
   }
@@ -309,6 +338,7 @@ void greet(int socket, const Setup& setup) {
 
 void work(int socket, const Job& job) {
   log_line(fmt::format("job {} {} {}", job.spec.problem, job.spec.kind, describe(job)));
+  log_line(fmt::format("fresh={} nonce={}", job.fresh_inputs, job.nonce));
   behaviours().at(job.spec.kind)(socket, job);
 }
 

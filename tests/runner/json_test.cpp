@@ -29,12 +29,12 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   const std::string file = tree.write("f.txt", two_cases());
   const Outcome outcome =
       kbench_run(tree, {"benchmark", file, "--problem", "qr_v2", "--only", "0,1", "--json",
-                        tree.path("r.json"), "--range", "off", "--no-warmup"});
+                        tree.path("r.json"), "--range", "off", "--no-warmup", "--nonce", "9"});
   CHECK(outcome.status == 112);
   const json document = json::parse(tree.read("r.json"));
   CHECK(document["schema"] == "kbench.results/1");
   CHECK(document["mode"] == "benchmark");
-  CHECK(document["command_line"].size() == 12);
+  CHECK(document["command_line"].size() == 14);
   CHECK(document["started"].get<std::string>().back() == 'Z');
   for (const char* key : {"hostname", "os", "kernel", "cpu", "cores", "memory_bytes"}) {
     CHECK(document["machine"].contains(key));
@@ -42,7 +42,7 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   CHECK(document["device"]["name"] == "Fake CPU");
   CHECK(document["device"]["clock"] == "steady_clock");
   CHECK(document["options"] == json::parse(R"({"flush_bytes": 4096, "range": false,
-                                              "warm_up": false, "repeats": null})"));
+                                              "warm_up": false, "repeats": null, "nvcc_flags": []})"));
   CHECK(document["verdict"] == "fail");
   CHECK(document["exit_code"] == 112);
   CHECK(document["problems"][0]["geometric_mean_ns"].is_null());
@@ -53,6 +53,7 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   CHECK(good["summary_ns"]["mean"] == 1250.0);
   CHECK(good["residuals"]["scaled_residual"] == 0.5);
   CHECK(good["kernel"]["name"] == "lapack");
+  CHECK(good["kernel"]["source"].is_null());
   CHECK(good["inputs"][0]["ms"] == 1.5);
   CHECK(good["comparable"] == true);
   CHECK(good["error"].is_null());
@@ -60,7 +61,7 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   CHECK(good["case"] == "dense");
   const json& bad = document["cases"][1];
   CHECK(bad["status"] == "fail");
-  CHECK(bad["error"] == "factor: matrix 3: 7 > 2");
+  CHECK(bad["error"] == "factor: matrix 3: 7 > 2; reproduce with --nonce 9");
   CHECK(bad["summary_ns"].is_null());
 }
 

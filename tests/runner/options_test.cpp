@@ -72,6 +72,61 @@ TEST_CASE("options stand before or after the verb, with a blank or an equals sig
   }
 }
 
+TEST_CASE("the flags of a compiler may begin with a dash, and stand on both sides of the verb") {
+  const std::vector<std::vector<std::string>> lines = {
+      {"--nvcc-flags", "-DA=1 -I 'a b'", "benchmark", "f.txt"},
+      {"benchmark", "--nvcc-flags", "-DA=1 -I 'a b'", "f.txt"},
+      {"benchmark", "f.txt", "--nvcc-flags=-DA=1 -I 'a b'"},
+      {"build", "f.txt", "--nvcc-flags", "-DA=1 -I 'a b'"},
+  };
+  for (const auto& line : lines) {
+    CAPTURE(line);
+    const Options parsed = options(line);
+    CHECK(parsed.nvcc_flags == std::vector<std::string>{"-DA=1", "-I", "a b"});
+    CHECK(parsed.file == "f.txt");
+  }
+  CHECK_THAT(refusal({"build", "k.cu", "--nvcc-flags", "-D'x"}),
+             StartsWith("`--nvcc-flags`: a quote ' is not closed"));
+}
+
+TEST_CASE("fresh inputs and the nonce arrive in their fields, before and after the verb") {
+  struct Row {
+    std::string text;
+    FreshInputs fresh;
+  };
+  for (const Row& row :
+       {Row{"auto", FreshInputs::automatic}, {"on", FreshInputs::on}, {"off", FreshInputs::off}}) {
+    CAPTURE(row.text);
+    CHECK(options({"benchmark", "--fresh-inputs", row.text}).fresh_inputs == row.fresh);
+    CHECK(options({"--fresh-inputs=" + row.text, "leaderboard"}).fresh_inputs == row.fresh);
+    const Variables set(Values{{"KBENCH_FRESH_INPUTS", row.text}});
+    CHECK(options({"benchmark"}).fresh_inputs == row.fresh);
+  }
+  CHECK_FALSE(options({"benchmark"}).nonce);
+  for (const std::string text : {"0", "18446744073709551615"}) {
+    CHECK(options({"benchmark", "--nonce", text}).nonce == std::stoull(text));
+    CHECK(options({"--nonce=" + text, "leaderboard"}).nonce == std::stoull(text));
+    const Variables set(Values{{"KBENCH_NONCE", text}});
+    CHECK(options({"leaderboard"}).nonce == std::stoull(text));
+    CHECK(options({"leaderboard", "--nonce", "4"}).nonce == 4u);
+  }
+}
+
+TEST_CASE("new takes a problem and a file, build a file") {
+  const Options made = options({"new", "qr_v2", "my.cu"});
+  CHECK(made.verb == Verb::new_kernel);
+  CHECK(made.problem == "qr_v2");
+  CHECK(made.file == "my.cu");
+  CHECK(made.mode == nullptr);
+  const Variables set(Values{{"KBENCH_NVCC_FLAGS", "-O1"}, {"KBENCH_DEVICE", "cuda:1"}});
+  const Options built = options({"build", "--time-limit", "5", "my.cu"});
+  CHECK(built.verb == Verb::build);
+  CHECK(built.file == "my.cu");
+  CHECK(built.nvcc_flags == std::vector<std::string>{"-O1"});
+  CHECK(built.device.index == 1);
+  CHECK(built.time_limit_s == 5);
+}
+
 TEST_CASE("a value that is named like a verb is no verb") {
   CHECK(options({"--problem", "test", "profile", "f.txt"}).verb == Verb::profile);
 }
@@ -132,9 +187,17 @@ TEST_CASE("a switch is switched off by its variable") {
 
 TEST_CASE("a bad value in the environment names the variable") {
   const std::vector<std::array<std::string, 2>> rows = {
-      {"KBENCH_REPEATS", "x"},  {"KBENCH_NO_WARMUP", "maybe"},  {"KBENCH_TIME_LIMIT", "-1"},
-      {"KBENCH_DEVICE", "tpu"}, {"KBENCH_SEED", "2147483648"},  {"KBENCH_ONLY", "1,,2"},
-      {"KBENCH_RANGE", "half"}, {"KBENCH_CALL_TIMEOUT", "nan"}, {"KBENCH_IN_PROCESS", "yes please"},
+      {"KBENCH_REPEATS", "x"},
+      {"KBENCH_NO_WARMUP", "maybe"},
+      {"KBENCH_TIME_LIMIT", "-1"},
+      {"KBENCH_DEVICE", "tpu"},
+      {"KBENCH_SEED", "2147483648"},
+      {"KBENCH_ONLY", "1,,2"},
+      {"KBENCH_NONCE", "1.5"},
+      {"KBENCH_FRESH_INPUTS", "yes"},
+      {"KBENCH_RANGE", "half"},
+      {"KBENCH_CALL_TIMEOUT", "nan"},
+      {"KBENCH_IN_PROCESS", "yes please"},
   };
   for (const auto& [name, value] : rows) {
     CAPTURE(name);
@@ -182,6 +245,22 @@ TEST_CASE("a mistake on the command line is named with what to do") {
       {{"benchmark", "--time-limit", "0"}, "`0` is no value for `--time-limit`"},
       {{"benchmark", "--time-limit", "inf"}, "`inf` is no value for `--time-limit`"},
       {{"benchmark", "--device", "gpu"}, "`gpu` is no value for `--device`"},
+      {{"benchmark", "--fresh-inputs", "maybe"}, "`maybe` is no value for `--fresh-inputs`; give "},
+      {{"benchmark", "--nonce", "-1"}, "`-1` is no value for `--nonce`"},
+      {{"benchmark", "--nonce", "18446744073709551616"},
+       "is no value for `--nonce`; give a whole "},
+      {{"test", "--nonce", "1"}, "`--nonce` is not an option of `kbench test`"},
+      {{"profile", "--fresh-inputs", "on"}, "is not an option of `kbench profile`"},
+      {{"generate", "--out", "d", "--nonce", "1"}, "is not an option of `kbench generate`"},
+      {{"new"}, "`kbench new` needs a problem and a file to write; give both"},
+      {{"new", "qr_v2"}, "`kbench new` needs a problem and a file to write; give both"},
+      {{"new", "qr_v2", ""}, "[FILE] is an empty word"},
+      {{"new", "", "my.cu"}, "[PROBLEM] is an empty word"},
+      {{"new", "a", "b", "c"}, "unexpected argument `c` (after `b`); see `kbench new --help`"},
+      {{"new", "a", "b", "--problem", "c"}, "`--problem` is not an option of `kbench new`"},
+      {{"build"}, "`kbench build` needs a kernel source; name it"},
+      {{"build", "a.cu", "--kernel", "b.cu"}, "`--kernel` is not an option of `kbench build`"},
+      {{"biuld", "a.cu"}, "did you mean `build`?"},
       {{"generate", "f.txt"}, "add `--out DIR`"},
       {{"generate", "--out", "d", "--inputs", "both"}, "`both` is no value for `--inputs`"},
       {{"list", "kernls"}, "nothing to list named `kernls`; did you mean `kernels`?"},
@@ -208,11 +287,18 @@ TEST_CASE("the help of a verb shows its options, their variables and an example"
     std::vector<std::string> has, lacks;
   };
   const std::vector<Row> rows = {
-      {"test", {"--save-failing", "KBENCH_SAVE_FAILING", "kbench test"}, {"--repeats", "--out"}},
+      {"test",
+       {"--save-failing", "KBENCH_SAVE_FAILING", "kbench test", "KBENCH_NVCC_FLAGS"},
+       {"--repeats", "--out", "--nonce", "--fresh-inputs"}},
       {"benchmark", {"--repeats", "KBENCH_NO_WARMUP", "Example: kbench benchmark"}, {"--out"}},
       {"leaderboard", {"--no-warmup", "--range", "on|off"}, {"--inputs"}},
       {"profile", {"--call-timeout", "ncu"}, {"--repeats"}},
       {"generate", {"--out", "KBENCH_INPUTS", "listed|benchmark"}, {"--json", "--kernel"}},
+      {"benchmark",
+       {"KBENCH_FRESH_INPUTS", "auto|on|off", "KBENCH_NONCE", "NAME|PATH.so|SOURCE"},
+       {}},
+      {"new", {"PROBLEM", "FILE", "Example: kbench new qr_v2 my.cu"}, {"--device", "KBENCH_"}},
+      {"build", {"--nvcc-flags", "KBENCH_DEVICE", "Example: kbench build my.cu"}, {"--json"}},
       {"list", {"problems|cases|kernels|devices", "KBENCH_PROBLEM"}, {"--device"}},
   };
   for (const Row& row : rows) {

@@ -44,30 +44,33 @@ TEST_CASE("test mode writes spec, status and message or error of every case") {
 TEST_CASE("benchmark mode writes six figures in nanoseconds and three more keys, or the error") {
   const Tree tree;
   const std::string file = tree.write("f.txt", two_cases() + k_dense);
-  const PopcornOutcome outcome = popcorn_run(tree, {"benchmark", file, "--problem", "qr_v2"});
+  const PopcornOutcome outcome =
+      popcorn_run(tree, {"benchmark", file, "--problem", "qr_v2", "--nonce", "9"});
   CHECK(outcome.status == 112);
-  CHECK(outcome.lines == "benchmark-count: 3\n" + figures(0, k_dense, "qr_v2") +
-                             "benchmark.1.spec: " + k_wrong +
-                             "\n"
-                             "benchmark.1.status: fail\n"
-                             "benchmark.1.error: factor: matrix 3: 7 > 2\n" +
-                             figures(2, k_dense, "qr_v2") + "check: fail\n");
+  CHECK(outcome.lines ==
+        "benchmark-count: 3\n" + figures(0, k_dense, "qr_v2") + "benchmark.1.spec: " + k_wrong +
+            "\n"
+            "benchmark.1.status: fail\n"
+            "benchmark.1.error: factor: matrix 3: 7 > 2; reproduce with --nonce 9\n" +
+            figures(2, k_dense, "qr_v2") + "check: fail\n");
 }
 
 TEST_CASE("a failed leaderboard case ends the remaining cases of its problem and no other") {
   const Tree tree;
   const std::string file = tree.write("f.txt", two_cases() + k_dense);
-  const PopcornOutcome outcome = popcorn_run(tree, {"leaderboard", file});
+  const PopcornOutcome outcome = popcorn_run(tree, {"leaderboard", file, "--nonce=9"});
   CHECK(outcome.status == 112);
   const std::string failed = std::string(k_wrong) + "\n";
   const std::string rest = std::string(k_dense) + "\n";
   CHECK(outcome.lines ==
         "benchmark-count: 6\n" + figures(0, k_dense, "qr_v2") + "benchmark.1.spec: " + failed +
-            "benchmark.1.status: fail\nbenchmark.1.error: factor: matrix 3: 7 > 2\n"
+            "benchmark.1.status: fail\nbenchmark.1.error: factor: matrix 3: 7 > 2; reproduce with "
+            "--nonce 9\n"
             "benchmark.2.spec: " +
             rest + "benchmark.2.status: fail\nbenchmark.2.error: not run (case 1 failed)\n" +
             figures(3, k_dense, "eigh_py") + "benchmark.4.spec: " + failed +
-            "benchmark.4.status: fail\nbenchmark.4.error: factor: matrix 3: 7 > 2\n"
+            "benchmark.4.status: fail\nbenchmark.4.error: factor: matrix 3: 7 > 2; reproduce with "
+            "--nonce 9\n"
             "benchmark.5.spec: " +
             rest +
             "benchmark.5.status: fail\nbenchmark.5.error: not run (case 4 failed)\n"

@@ -167,8 +167,7 @@ TEST_CASE("a kernel is chosen by name or by path, and narrows the problems") {
       {{"--kernel", "none"}, 2, "", "known: eigh_py/lapack, qr_v2/blocked, qr_v2/lapack"},
       {{"--kernel", tree.path("no.so")}, 2, "", "no kernel plug-in at"},
       {{"--kernel", tree.path("bin/../bin")}, 2, "", "is no readable file"},
-      {{"--kernel", "my.cu"}, 2, "", "compile it to a shared object first"},
-      {{"--kernel", "dir/my.cpp"}, 2, "", "compile it to a shared object first"},
+      {{"--kernel", "my.cu"}, 2, "", "cannot read the kernel `my.cu` (no readable file is there)"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.arguments);

@@ -29,7 +29,7 @@ TEST_CASE("a right CUDA kernel passes in every kind of job", "[gpu]") {
 }
 
 TEST_CASE("a lost GPU context fails the case and asks for a new worker", "[gpu]") {
-  for (const char* plugin : {"cuda_sticky", "cuda_trap"}) {
+  for (const char* plugin : {"cuda_sticky", "cuda_trap", "cuda_misaligned"}) {
     for (const JobKind kind : {JobKind::check, JobKind::measure, JobKind::profile}) {
       CAPTURE(plugin);
       WorkerProcess worker;
@@ -51,17 +51,30 @@ TEST_CASE("a launch that failed is seen although the kernel says that all is wel
   CHECK_FALSE(reply->worker_unusable);
 }
 
-TEST_CASE("a write behind an output on the GPU is named", "[gpu]") {
-  WorkerProcess worker;
-  const std::optional<Reply> reply =
-      run_on_gpu(worker, plugin_path("cuda_writes_after"), JobKind::measure);
-  REQUIRE(reply);
-  CHECK(reply->error == "custom_kernel wrote 4 bytes after output `H` (call 1)");
+TEST_CASE("a write outside an output on the GPU is named", "[gpu]") {
+  struct Row {
+    const char* plugin;
+    const char* error;
+  };
+  const Row rows[] = {
+      {"cuda_writes_before_matrix", "custom_kernel wrote 4 bytes before output `H` (call 1)"},
+      {"cuda_writes_after_matrix", "custom_kernel wrote 4 bytes after output `H` (call 1)"},
+      {"cuda_writes_before_vector", "custom_kernel wrote 8 bytes before output `tau` (call 1)"},
+      {"cuda_writes_after_vector", "custom_kernel wrote 4 bytes after output `tau` (call 1)"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.plugin);
+    WorkerProcess worker;
+    const std::optional<Reply> reply =
+        run_on_gpu(worker, plugin_path(row.plugin), JobKind::measure);
+    REQUIRE(reply);
+    CHECK(reply->error == row.error);
+  }
 }
 
 TEST_CASE("a kernel that hangs on the GPU is announced with its limit", "[gpu]") {
   WorkerProcess worker;
-  const std::string path = plugin_path("cuda_hang");
+  const std::string path = plugin_path("cuda_hang_on_gpu");
   REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
   Job job = make_job(JobKind::measure, path);
   job.call_timeout_s = 0.25;

@@ -1,11 +1,14 @@
 // A device that keeps a diary: its memory is the host's, and every call is written down by name.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -41,8 +44,15 @@ class FakeDevice : public Device {
   std::string fail_at;          ///< entry of the diary that throws a DeviceError
   std::int64_t fail_after = 0;  ///< so many of them pass first
   bool sticky = false;
+  std::function<void()> at_drain = [] {};
+  std::vector<double> rests_ns;  ///< what drain answers, the last one again and again; empty: 0
+  Disturbance disturbed;         ///< told once, after `disturb_after` questions
+  std::int64_t disturb_after = 0;
+  Speed best;
 
   const DeviceInfo& info() const override { return info_; }
+  void set_kind(DeviceKind kind) { info_.kind = kind; }
+  void set_capability(const std::string& capability) { info_.capability = capability; }
   std::int64_t free_bytes() override { return free; }
 
   void* allocate(std::int64_t bytes) override {
@@ -87,6 +97,20 @@ class FakeDevice : public Device {
     return std::memcmp(a, b, static_cast<std::size_t>(bytes)) == 0;
   }
   void synchronize() override { note("synchronize"); }
+  double drain() override {
+    note("drain");
+    at_drain();
+    if (rests_ns.empty()) return 0;
+    return rests_ns[std::min(drained_++, rests_ns.size() - 1)];
+  }
+  Disturbance disturbance() override {
+    if (disturb_after-- > 0) return {};
+    return std::exchange(disturbed, {});
+  }
+  Speed speed() override {
+    note("speed");
+    return best;
+  }
   void check_launch() override { note("check_launch"); }
   void flush_cache() override { note("flush_cache"); }
   std::unique_ptr<Stopwatch> make_stopwatch() override {
@@ -108,6 +132,7 @@ class FakeDevice : public Device {
   }
   DeviceInfo info_;
   std::map<void*, std::int64_t> sizes_;
+  std::size_t drained_ = 0;
 };
 
 }  // namespace kbench::test

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,13 @@ namespace kbench::test {
 
 class FakeChecker : public Checker {
  public:
-  FakeChecker(Diary& diary, std::int64_t batch, std::int64_t n)
-      : diary_(diary), batch_(batch), n_(n) {}
+  FakeChecker(Diary& diary, const std::function<void()>& at_check, std::int64_t batch,
+              std::int64_t n)
+      : diary_(diary), at_check_(at_check), batch_(batch), n_(n) {}
   Verdict check(const float* a, std::span<const float* const> outputs, Layout,
                 bool diagnostics) override {
     diary_.push_back(diagnostics ? "check" : "recheck");
+    at_check_();
     Verdict verdict;
     verdict.passed = std::equal(a, a + batch_ * n_ * n_, outputs[0]) && outputs[1][0] == 0;
     verdict.message = "copied";
@@ -36,22 +39,43 @@ class FakeChecker : public Checker {
 
  private:
   Diary& diary_;
+  const std::function<void()>& at_check_;
   std::int64_t batch_, n_;
 };
 
 class FakeProblem : public Problem {
  public:
-  explicit FakeProblem(Diary& diary) : diary_(diary) { info_.name = "copy"; }
+  explicit FakeProblem(Diary& diary) : diary_(diary) {
+    info_.name = "copy";
+    info_.nominal_flops = [](std::int64_t batch, std::int64_t n) {
+      return static_cast<double>(batch * n * n * n);
+    };
+    info_.nominal_bytes = [](std::int64_t batch, std::int64_t n) {
+      return static_cast<double>(8 * batch * n * n);
+    };
+  }
+
+  std::function<void()> at_check = [] {};
+  Renewal renews = Renewal::drawn;
+  bool unstructured = false;
+  mutable std::vector<std::int64_t> drawn_seeds;  ///< of every `generate`, in order
+
   const ProblemInfo& info() const override { return info_; }
   std::span<const OutputShape> outputs() const override { return shapes_; }
   void generate(Device&, const Case& spec, std::int64_t seed, float* a) const override {
     diary_.push_back("generate");
+    drawn_seeds.push_back(seed);
     std::fill_n(a, spec.batch * spec.n * spec.n, static_cast<float>(seed));
   }
+  Renewal renewal(const Case&) const override { return renews; }
+  Arrangement arrange(Device&, const Case&, std::int64_t, std::uint64_t) const override {
+    throw std::logic_error("the fake problem arranges nothing");
+  }
+  bool needs_nominal_flops(const Case&) const override { return unstructured; }
   void validate_input(Device&, const Case&, const float*) const override {}
   std::unique_ptr<Checker> make_checker(Device&, std::int64_t batch,
                                         std::int64_t n) const override {
-    return std::make_unique<FakeChecker>(diary_, batch, n);
+    return std::make_unique<FakeChecker>(diary_, at_check, batch, n);
   }
   std::int64_t scratch_bytes(const Case&) const override { return 1000; }
 

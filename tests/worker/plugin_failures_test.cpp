@@ -50,8 +50,10 @@ TEST_CASE("each failure of a kernel has its exact words") {
       {"throws_int", "custom_kernel threw an exception: not a std::exception"},
       {"returns_error", "custom_kernel failed (code 42): panel 3 did not converge"},
       {"create_fails", "create failed (code 9): n must be 33"},
-      {"writes_after", "custom_kernel wrote 4 bytes after output `H` (call 1)"},
-      {"writes_before", "custom_kernel wrote 8 bytes before output `tau` (call 1)"},
+      {"writes_before_matrix", "custom_kernel wrote 4 bytes before output `H` (call 1)"},
+      {"writes_after_matrix", "custom_kernel wrote 4 bytes after output `H` (call 1)"},
+      {"writes_before_vector", "custom_kernel wrote 8 bytes before output `tau` (call 1)"},
+      {"writes_after_vector", "custom_kernel wrote 4 bytes after output `tau` (call 1)"},
       {"modifies_input", "custom_kernel changed its input (call 1); inputs are read-only"},
   };
   for (const Row& row : rows) {
@@ -67,7 +69,8 @@ TEST_CASE("each failure of a kernel has its exact words") {
 }
 
 TEST_CASE("a wrong output is a failed check in every kind of job") {
-  for (const char* plugin : {"unwritten_output", "nan_output", "one_bad_matrix", "zero_work"}) {
+  for (const char* plugin :
+       {"unwritten_output", "nan_output", "one_bad_matrix", "zero_work", "no_work"}) {
     for (const JobKind kind : {JobKind::check, JobKind::measure, JobKind::profile}) {
       CAPTURE(plugin);
       const std::optional<Reply> reply = run_once(plugin, kind);

@@ -1,5 +1,5 @@
-// Passes over parts of matrices: some columns, whole matrices by index, the diagonal. Rounds once
-// an operation; knows nothing of what the columns mean.
+// Passes over parts of matrices: some columns, whole matrices by index, rows and columns in another
+// order, the diagonal. Rounds once an operation; knows nothing of what the columns mean.
 #include "device/cuda/grid.cuh"
 #include "device/cuda/launches.h"
 
@@ -47,6 +47,30 @@ __global__ void __launch_bounds__(k_threads)
   }
 }
 
+// A warp takes a row. Its entries are read in the order asked for, so a warp's 32 reads touch up to
+// 32 sectors, but those of one row, which stays in the first-level cache: memory sees it once.
+__global__ void __launch_bounds__(k_lanes* k_rows)
+    rearrange_rows(const float* __restrict__ in, std::int64_t rows, std::int64_t n,
+                   const std::int32_t* __restrict__ order, Vectors row_factors,
+                   Vectors column_factors, float* __restrict__ out) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * k_rows;
+  for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * k_rows + threadIdx.y; row < rows;
+       row += step) {
+    const std::int64_t b = row / n, i = row - b * n;
+    const std::int32_t* places = order == nullptr ? nullptr : order + b * n;
+    const float* from = in + (b * n + (places == nullptr ? i : places[i])) * n;
+    const float factor = value_of(row_factors.data, row_factors.stride, b, i);
+    for (std::int64_t j = threadIdx.x; j < n; j += k_lanes) {
+      float value = from[places == nullptr ? j : places[j]];
+      if (row_factors.data != nullptr) value = __fmul_rn(factor, value);
+      if (column_factors.data != nullptr) {
+        value = __fmul_rn(value, column_factors.data[b * column_factors.stride + j]);
+      }
+      out[row * n + j] = value;
+    }
+  }
+}
+
 __global__ void signs_of_diagonal(const float* h, std::int64_t rows, std::int64_t n, float* signs) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -90,6 +114,16 @@ cudaError_t launch_copy_matrices(cudaStream_t stream, const float* in, const std
   const std::int64_t chunks = ceil_div(n * n, k_copy_chunk);
   copy_by_index<<<blocks_on_x(batch * chunks), k_threads, 0, stream>>>(in, index, to_index, batch,
                                                                        n * n, chunks, out);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_rearrange(cudaStream_t stream, const float* in, std::int64_t batch,
+                             std::int64_t n, const std::int32_t* order, Vectors row, Vectors col,
+                             float* out) {
+  const std::int64_t rows = batch * n;
+  if (rows <= 0) return cudaSuccess;
+  rearrange_rows<<<blocks_on_x(ceil_div(rows, k_rows)), dim3(k_lanes, k_rows), 0, stream>>>(
+      in, rows, n, order, row, col, out);
   return cudaGetLastError();
 }
 

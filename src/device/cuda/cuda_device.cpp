@@ -6,6 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/driver_version.h"
@@ -22,16 +23,18 @@ int attribute(cudaDeviceAttr name, int index) {
   return value;
 }
 
-// Two timing events: stream time from the first to the second.
+// Two timing events: stream time from the first to the second. Once the context is lost they are
+// not touched any more.
 class EventStopwatch final : public Stopwatch {
  public:
-  explicit EventStopwatch(cudaStream_t stream) : stream_(stream) {
+  EventStopwatch(cudaStream_t stream, const bool& lost) : stream_(stream), lost_(lost) {
     check(cudaEventCreate(&begin_), "cudaEventCreate");
     const cudaError_t made = cudaEventCreate(&end_);
     if (made != cudaSuccess) cudaEventDestroy(begin_);
     check(made, "cudaEventCreate");
   }
   ~EventStopwatch() override {
+    if (lost_) return;
     cudaEventDestroy(begin_);
     cudaEventDestroy(end_);
   }
@@ -48,6 +51,7 @@ class EventStopwatch final : public Stopwatch {
 
  private:
   cudaStream_t stream_;
+  const bool& lost_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
@@ -78,7 +82,15 @@ CudaDevice::CudaDevice(int index) {
   stream_.reset(stream);
   disable_persisting_lines(index);
   describe_device(index);
+  canary_ = Buffer<std::uint8_t>(*this, 1);
   ops_ = std::make_unique<CudaOps>(*this, stream);
+}
+
+// Handles of a context that is gone must not be given back: they are left behind.
+CudaDevice::~CudaDevice() {
+  if (!lost_) return;
+  static_cast<void>(stream_.release());
+  static_cast<void>(ops_.release());
 }
 
 // Lines that a kernel marked as persisting survive a flush; no kernel gets any to mark. A device
@@ -91,6 +103,8 @@ void CudaDevice::disable_persisting_lines(int index) {
     return;
   }
   check(limited, "cudaDeviceSetLimit");
+  check(cudaDeviceGetLimit(&persisting_limit_, cudaLimitPersistingL2CacheSize),
+        "cudaDeviceGetLimit");
   resets_persisting_lines_ = true;
 }
 
@@ -142,7 +156,7 @@ void* CudaDevice::allocate(std::int64_t bytes) {
 }
 
 void CudaDevice::release(void* data) noexcept {
-  if (cudaFree(data) != cudaSuccess) cudaGetLastError();
+  if (!lost_ && cudaFree(data) != cudaSuccess) cudaGetLastError();
 }
 
 void CudaDevice::transfer(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind,
@@ -185,6 +199,60 @@ void CudaDevice::synchronize() {
   check_launch();
 }
 
+double CudaDevice::drain() {
+  using Clock = std::chrono::steady_clock;
+  check(cudaStreamSynchronize(stream_.get()), "waiting for the stream");
+  const Clock::time_point begin = Clock::now();
+  check(cudaDeviceSynchronize(), "waiting for the device");
+  const double rest_ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  check_launch();
+  return rest_ns;
+}
+
+bool CudaDevice::has_lost_context() {
+  if (lost_) return true;
+  // Not the stream: a handle of a destroyed context may not even be asked about. A pointer may, and
+  // is then unknown. Any other error is told by the calls that wait.
+  cudaPointerAttributes attributes{};
+  const cudaError_t status = cudaPointerGetAttributes(&attributes, canary_.get());
+  if (status != cudaSuccess) cudaGetLastError();
+  lost_ = status == cudaErrorContextIsDestroyed ||
+          (status == cudaSuccess && attributes.type == cudaMemoryTypeUnregistered);
+  return lost_;
+}
+
+std::string CudaDevice::restore_current_device() {
+  int current = info_.index;
+  check(cudaGetDevice(&current), "cudaGetDevice");
+  if (current == info_.index) return "";
+  check(cudaSetDevice(info_.index), "cudaSetDevice");
+  return fmt::format(
+      "left CUDA device `{}` current (kbench uses `{}`); put the device back before returning",
+      current, info_.index);
+}
+
+std::string CudaDevice::restore_persisting_limit() {
+  if (!resets_persisting_lines_) return "";
+  std::size_t limit = 0;
+  check(cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize), "cudaDeviceGetLimit");
+  if (limit <= persisting_limit_) return "";
+  check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, persisting_limit_),
+        "cudaDeviceSetLimit");
+  return fmt::format(
+      "raised the persisting-L2 limit to {:.1f} MiB (its lines would survive the flush); leave "
+      "cudaLimitPersistingL2CacheSize alone",
+      mebibytes(static_cast<std::int64_t>(limit)));
+}
+
+Disturbance CudaDevice::disturbance() {
+  const std::string device = restore_current_device();
+  if (has_lost_context()) {
+    return {"reset the device (kbench's stream and memory are gone); leave cudaDeviceReset out",
+            true};
+  }
+  return {device.empty() ? restore_persisting_limit() : device, false};
+}
+
 void CudaDevice::check_launch() { check(cudaGetLastError(), "a launch since the last check"); }
 
 void CudaDevice::flush_cache() {
@@ -197,7 +265,50 @@ void CudaDevice::flush_cache() {
 }
 
 std::unique_ptr<Stopwatch> CudaDevice::make_stopwatch() {
-  return std::make_unique<EventStopwatch>(stream_.get());
+  return std::make_unique<EventStopwatch>(stream_.get(), lost_);
+}
+
+Speed CudaDevice::speed() {
+  if (!speed_) speed_ = Speed{measure_copy(), measure_launch()};
+  return *speed_;
+}
+
+// The best of a few copies that no cache holds; the first ones also wake the clocks.
+double CudaDevice::measure_copy() {
+  constexpr std::int64_t k_usual = std::int64_t{256} << 20;
+  constexpr int k_rounds = 5;
+  const std::int64_t bytes = std::min(k_usual, free_bytes() / 4);
+  if (bytes <= 0) return 0;
+  const Buffer<std::uint8_t> from(*this, bytes), to(*this, bytes);
+  fill(from.get(), 0, bytes);
+  const std::unique_ptr<Stopwatch> watch = make_stopwatch();
+  double best_ns = 0;
+  for (int round = 0; round < k_rounds; ++round) {
+    watch->start();
+    copy(to.get(), from.get(), bytes);
+    watch->stop();
+    synchronize();
+    best_ns = round == 0 ? watch->elapsed_ns() : std::min(best_ns, watch->elapsed_ns());
+  }
+  return 2e9 * static_cast<double>(bytes) / best_ns;
+}
+
+// Empty kernels in a row, queued behind a flush so that the host's own time does not show.
+double CudaDevice::measure_launch() {
+  constexpr int k_rounds = 5, k_launches = 20;
+  const std::unique_ptr<Stopwatch> watch = make_stopwatch();
+  double best_ns = 0;
+  for (int round = 0; round <= k_rounds; ++round) {
+    flush_cache();
+    watch->start();
+    for (int k = 0; k < k_launches; ++k) check(launch_nothing(stream_.get()), "an empty kernel");
+    watch->stop();
+    synchronize();
+    // Round 0 loads the kernel.
+    if (round > 0)
+      best_ns = round == 1 ? watch->elapsed_ns() : std::min(best_ns, watch->elapsed_ns());
+  }
+  return best_ns / k_launches;
 }
 
 void CudaDevice::profiler_start() { check(cudaProfilerStart(), "cudaProfilerStart"); }

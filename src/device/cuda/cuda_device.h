@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "device/cuda/cuda_ops.h"
@@ -27,6 +28,7 @@ struct DestroyStream {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index);
+  ~CudaDevice() override;
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
@@ -43,8 +45,11 @@ class CudaDevice final : public Device {
   bool equal(const void* a, const void* b, std::int64_t bytes) override;
 
   void synchronize() override;
+  double drain() override;
   void check_launch() override;
   void flush_cache() override;
+  Disturbance disturbance() override;
+  Speed speed() override;
   std::unique_ptr<Stopwatch> make_stopwatch() override;
   void* stream() override { return stream_.get(); }
 
@@ -58,14 +63,25 @@ class CudaDevice final : public Device {
  private:
   void disable_persisting_lines(int index);
   void describe_device(int index);
+  /// True once the context that kbench's stream and memory belong to has been destroyed.
+  bool has_lost_context();
+  std::string restore_current_device();
+  std::string restore_persisting_limit();
+  double measure_copy();
+  double measure_launch();
   void transfer(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind,
                 const char* what);
 
+  // Nothing of the context may be touched any more. Outlives all that is released below.
+  bool lost_ = false;
   // Destroyed last: the members below release what they enqueued on it.
   std::unique_ptr<CUstream_st, DestroyStream> stream_;
   DeviceInfo info_;
   bool resets_persisting_lines_ = false;
+  std::size_t persisting_limit_ = 0;
+  Buffer<std::uint8_t> canary_;  // known to the runtime as long as the context lives
   Buffer<std::uint8_t> flush_buffer_;
+  std::optional<Speed> speed_;
   std::unique_ptr<CudaOps> ops_;
 };
 

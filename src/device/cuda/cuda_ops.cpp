@@ -105,6 +105,11 @@ void CudaOps::scatter(const float* in, const std::int64_t* index, std::int64_t b
   check(launch_copy_matrices(stream_, in, index, true, batch, n, out), "scatter");
 }
 
+void CudaOps::rearrange(const float* in, std::int64_t batch, std::int64_t n,
+                        const std::int32_t* order, Vectors row, Vectors col, float* out) {
+  check(launch_rearrange(stream_, in, batch, n, order, row, col, out), "rearrange");
+}
+
 void CudaOps::transpose(const float* in, std::int64_t batch, std::int64_t n, float* out) {
   check(launch_transpose(stream_, in, batch, n, out), "transpose");
 }

@@ -39,6 +39,8 @@ class CudaOps final : public Ops {
               float* out) override;
   void scatter(const float* in, const std::int64_t* index, std::int64_t batch, std::int64_t n,
                float* out) override;
+  void rearrange(const float* in, std::int64_t batch, std::int64_t n, const std::int32_t* order,
+                 Vectors row, Vectors col, float* out) override;
   void transpose(const float* in, std::int64_t batch, std::int64_t n, float* out) override;
 
   void geqrf(float* a, std::int64_t batch, std::int64_t n, float* tau) override;

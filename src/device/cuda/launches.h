@@ -46,6 +46,10 @@ cudaError_t launch_repeat_columns(cudaStream_t stream, float* a, std::int64_t ba
 /// `to_index`: scatter, else gather.
 cudaError_t launch_copy_matrices(cudaStream_t stream, const float* in, const std::int64_t* index,
                                  bool to_index, std::int64_t batch, std::int64_t n, float* out);
+/// `order` [batch, n] places, or null.
+cudaError_t launch_rearrange(cudaStream_t stream, const float* in, std::int64_t batch,
+                             std::int64_t n, const std::int32_t* order, Vectors row, Vectors col,
+                             float* out);
 cudaError_t launch_diagonal_signs(cudaStream_t stream, const float* h, std::int64_t batch,
                                   std::int64_t n, float* signs);
 /// pointers[b] = base + b * stride.
@@ -79,6 +83,8 @@ cudaError_t launch_equal(cudaStream_t stream, const void* a, const void* b, std:
 /// The smallest index of a value that is NaN or infinite.
 cudaError_t launch_first_non_finite(cudaStream_t stream, const float* data, std::int64_t count,
                                     std::uint64_t* found);
+/// One thread that does nothing.
+cudaError_t launch_nothing(cudaStream_t stream);
 /// Asks for a kernel's attributes: fails when the program holds no code for this GPU.
 cudaError_t probe_kernel_image();
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +36,12 @@ class SteadyStopwatch : public Stopwatch {
 // Visits [0, bytes) in stretches, on several threads when there are many.
 void for_stretches(std::int64_t bytes,
                    const std::function<void(std::int64_t first, std::size_t length)>& body) {
+  // Few bytes cost as little as they can: the copies between the calls of an audit repeat must not
+  // tell it from another.
+  if (bytes <= k_stretch_bytes) {
+    if (bytes > 0) body(0, static_cast<std::size_t>(bytes));
+    return;
+  }
   const std::int64_t stretches = (bytes + k_stretch_bytes - 1) / k_stretch_bytes;
   parallel_for(stretches, k_stretch_bytes / 8, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = begin * k_stretch_bytes;
@@ -113,6 +120,25 @@ bool HostDevice::equal(const void* a, const void* b, std::int64_t bytes) {
 void HostDevice::flush_cache() {
   if (flush_.get() == nullptr) flush_ = Buffer<std::uint8_t>(*this, info_.flush_bytes);
   fill(flush_.get(), ++flush_byte_, flush_.bytes());
+}
+
+// Small enough to cost milliseconds at most. Where it fits into a cache it is copied too fast,
+// which only makes the floor lower.
+Speed HostDevice::speed() {
+  if (speed_) return *speed_;
+  constexpr std::int64_t k_bytes = std::int64_t{16} << 20;
+  constexpr int k_rounds = 8;
+  const Buffer<std::uint8_t> from(*this, k_bytes), to(*this, k_bytes);
+  SteadyStopwatch watch;
+  double best_ns = 0;
+  for (int round = 0; round < k_rounds; ++round) {
+    watch.start();
+    copy(to.get(), from.get(), k_bytes);
+    watch.stop();
+    best_ns = round == 0 ? watch.elapsed_ns() : std::min(best_ns, watch.elapsed_ns());
+  }
+  speed_ = Speed{2e9 * static_cast<double>(k_bytes) / std::max(best_ns, 1.0), 0};
+  return *speed_;
 }
 
 std::unique_ptr<Stopwatch> HostDevice::make_stopwatch() {

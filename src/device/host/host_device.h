@@ -1,12 +1,15 @@
 // The host as a device: memory of the process, steady_clock, LAPACK and BLAS.
 #pragma once
 
+#include <optional>
+
 #include "device/device.h"
 #include "device/host/host_ops.h"
 
 namespace kbench::host {
 
-/// All work is done when a call returns, so there is nothing to wait for.
+/// All work of kbench's own is done when a call returns, so there is nothing to wait for. Threads
+/// of a plug-in cannot be waited for.
 class HostDevice : public Device {
  public:
   HostDevice();
@@ -22,8 +25,11 @@ class HostDevice : public Device {
   bool holds_only(const void* data, std::uint8_t byte, std::int64_t bytes) override;
   bool equal(const void* a, const void* b, std::int64_t bytes) override;
   void synchronize() override {}
+  double drain() override { return 0; }
   void check_launch() override {}
   void flush_cache() override;
+  Disturbance disturbance() override { return {}; }
+  Speed speed() override;
   std::unique_ptr<Stopwatch> make_stopwatch() override;
   void* stream() override { return nullptr; }
   void profiler_start() override {}
@@ -37,6 +43,7 @@ class HostDevice : public Device {
   HostOps ops_;
   Buffer<std::uint8_t> flush_;
   std::uint8_t flush_byte_ = 0;
+  std::optional<Speed> speed_;
 };
 
 }  // namespace kbench::host

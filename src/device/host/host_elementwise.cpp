@@ -153,6 +153,25 @@ void HostOps::scatter(const float* in, const std::int64_t* index, std::int64_t b
   });
 }
 
+void HostOps::rearrange(const float* in, std::int64_t batch, std::int64_t n,
+                        const std::int32_t* order, Vectors row, Vectors col, float* out) {
+  parallel_for(batch * n, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::int64_t b = r / n, i = r % n;
+      const std::int32_t* places = order == nullptr ? nullptr : order + b * n;
+      const float* rows = vector_of(row, b);
+      const float* cols = vector_of(col, b);
+      const float* from = in + (b * n + (places == nullptr ? i : places[i])) * n;
+      for (std::int64_t j = 0; j < n; ++j) {
+        float value = from[places == nullptr ? j : places[j]];
+        if (rows != nullptr) value = rows[i] * value;
+        if (cols != nullptr) value = value * cols[j];
+        out[r * n + j] = value;
+      }
+    }
+  });
+}
+
 void HostOps::transpose(const float* in, std::int64_t batch, std::int64_t n, float* out) {
   for_matrices(batch, n, [&](std::int64_t b) {
     const float* from = in + b * n * n;

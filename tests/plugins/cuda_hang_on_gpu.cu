@@ -9,10 +9,10 @@ __global__ void hang_kernel(volatile float* out) {
 }
 
 int custom_kernel(void*, const kbench_call* call) {
-  hang_kernel<<<1, 1, 0, stream_of(call)>>>(static_cast<float*>(call->outputs[1].data));
+  hang_kernel<<<1, 1, 0, stream_of(call)>>>(kbench_test::output(call, 1));
   return 0;
 }
 
 }  // namespace
 
-KBENCH_CUDA_TEST_PLUGIN("cuda_hang");
+KBENCH_TEST_PLUGIN("cuda_hang_on_gpu", KBENCH_ROW_MAJOR);

@@ -1,0 +1,95 @@
+// Draws or rearranges the inputs of each pass. Knows how a problem renews its inputs; does not know
+// kernels, clocks or checks.
+#include "worker/repeat_inputs.h"
+
+#include "core/error.h"
+
+namespace kbench {
+namespace {
+
+std::int64_t matrix_bytes(const Case& spec) {
+  return spec.batch * spec.n * spec.n * std::int64_t{sizeof(float)};
+}
+
+}  // namespace
+
+std::uint64_t fresh_seed(std::int64_t case_seed, std::uint64_t nonce, Pass pass,
+                         std::int64_t input) {
+  std::uint64_t hash = hash_pair(nonce, static_cast<std::uint64_t>(case_seed));
+  hash = hash_pair(hash, static_cast<std::uint64_t>(pass.stage));
+  hash = hash_pair(hash, static_cast<std::uint64_t>(pass.number));
+  return hash_pair(hash, static_cast<std::uint64_t>(input));
+}
+
+RepeatInputs::RepeatInputs(Device& device, const Problem& problem, const Job& job,
+                           std::span<float* const> originals)
+    : device_(device),
+      problem_(problem),
+      job_(job),
+      originals_(originals),
+      renewal_(problem.renewal(job.spec)) {
+  mode_ = !job.fresh_inputs ? "off" : renewal_ == Renewal::fixed ? "fixed" : "on";
+  if (mode_ == "on" && renewal_ == Renewal::moved) {
+    staging_ = Buffer<float>(device, job.spec.batch * job.spec.n * job.spec.n);
+  }
+}
+
+double RepeatInputs::bytes(const Problem& problem, const Job& job) {
+  if (!job.fresh_inputs || problem.renewal(job.spec) != Renewal::moved) return 0;
+  const double size = static_cast<double>(job.spec.n);
+  const double staging = 4.0 * static_cast<double>(job.spec.batch) * size * size;
+  return staging +
+         static_cast<double>(job.seeds.size()) * Arrangement::bytes(job.spec.batch, job.spec.n);
+}
+
+bool RepeatInputs::are_fresh(Pass pass) const {
+  if (mode_ != "on" || pass.stage == Stage::published) return false;
+  return pass.stage != Stage::timed || pass.number > 1;
+}
+
+void RepeatInputs::choose(Pass pass) {
+  staged_ = -1;
+  arrangements_.clear();
+  if (renewal_ == Renewal::moved && are_fresh(pass)) return arrange_all(pass);
+  if (renewal_ != Renewal::drawn) return;
+  if (are_fresh(pass) || written_over_) draw_all(pass);
+}
+
+void RepeatInputs::draw_all(Pass pass) {
+  const bool fresh = are_fresh(pass);
+  for (std::size_t j = 0; j < originals_.size(); ++j) {
+    // A seed has 63 bits.
+    const std::uint64_t drawn =
+        fresh_seed(job_.spec.seed, job_.nonce, pass, static_cast<std::int64_t>(j)) >> 1;
+    const std::int64_t seed = fresh ? static_cast<std::int64_t>(drawn) : job_.seeds[j];
+    problem_.generate(device_, job_.spec, seed, originals_[j]);
+  }
+  written_over_ = fresh;
+}
+
+void RepeatInputs::arrange_all(Pass pass) {
+  for (std::size_t j = 0; j < originals_.size(); ++j) {
+    const std::uint64_t fresh =
+        fresh_seed(job_.spec.seed, job_.nonce, pass, static_cast<std::int64_t>(j));
+    arrangements_.push_back(problem_.arrange(device_, job_.spec, job_.seeds[j], fresh));
+  }
+}
+
+void RepeatInputs::write(std::int64_t j, float* out) const {
+  const auto index = static_cast<std::size_t>(j);
+  if (arrangements_.empty()) {
+    device_.copy(out, originals_[index], matrix_bytes(job_.spec));
+  } else {
+    arrangements_[index].apply(originals_[index], out);
+  }
+}
+
+const float* RepeatInputs::reference(std::int64_t j) {
+  const auto index = static_cast<std::size_t>(j);
+  if (arrangements_.empty()) return originals_[index];
+  if (staged_ != j) arrangements_[index].apply(originals_[index], staging_.get());
+  staged_ = j;
+  return staging_.get();
+}
+
+}  // namespace kbench

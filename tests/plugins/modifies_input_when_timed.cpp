@@ -1,0 +1,16 @@
+// Right, and changes one entry of its input in a timed repeat.
+#include "plugin.h"
+
+namespace {
+
+int custom_kernel(void*, const kbench_call* call) {
+  static kbench_test::Rhythm rhythm;
+  const bool timed = rhythm.back_to_back();
+  const int code = kbench_test::solve(call);
+  if (timed) kbench_test::write(call, kbench_test::input(call), 1000.0f);
+  return rhythm.leave(code);
+}
+
+}  // namespace
+
+KBENCH_TEST_PLUGIN("modifies_input_when_timed", KBENCH_ROW_MAJOR);

@@ -1,0 +1,15 @@
+// Right, but writes one float in front of H.
+#include "plugin.h"
+
+namespace {
+
+int custom_kernel(void*, const kbench_call* call) {
+  const int code = kbench_test::solve(call);
+  float* outside = kbench_test::output(call, 0) - 1;
+  kbench_test::write(call, outside, 1.0f);
+  return code;
+}
+
+}  // namespace
+
+KBENCH_TEST_PLUGIN("writes_before_matrix", KBENCH_ROW_MAJOR);
