@@ -127,7 +127,9 @@ Reply Worker::run(const Job& job) {
     reply.error = reply_text(error.what());
     reply.worker_unusable = error.sticky();
   } catch (const std::bad_alloc&) {
+    // A plug-in may hold the memory; only the end of the process gives it back.
     reply.error = "out of host memory; lower batch or n";
+    reply.worker_unusable = true;
   } catch (const std::exception& error) {
     reply.error = reply_text(error.what());
   }

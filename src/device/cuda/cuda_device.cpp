@@ -200,13 +200,20 @@ void CudaDevice::synchronize() {
 }
 
 double CudaDevice::drain() {
-  using Clock = std::chrono::steady_clock;
   check(cudaStreamSynchronize(stream_.get()), "waiting for the stream");
+  const double waited_ns = wait_for_device();
+  // The device is idle now: what the same wait costs then is the call's own price, which grows with
+  // the number of streams, and no work of anybody's.
+  const double idle_ns = wait_for_device();
+  check_launch();
+  return std::max(0.0, waited_ns - idle_ns);
+}
+
+double CudaDevice::wait_for_device() {
+  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   check(cudaDeviceSynchronize(), "waiting for the device");
-  const double rest_ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
-  check_launch();
-  return rest_ns;
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
 bool CudaDevice::has_lost_context() {

@@ -61,6 +61,8 @@ class CudaDevice final : public Device {
   Ops& ops() override { return *ops_; }
 
  private:
+  /// cudaDeviceSynchronize, timed in nanoseconds.
+  double wait_for_device();
   void disable_persisting_lines(int index);
   void describe_device(int index);
   /// True once the context that kbench's stream and memory belong to has been destroyed.
