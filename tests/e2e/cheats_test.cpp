@@ -18,6 +18,7 @@ const std::vector<Row> k_rows = {
     {"cached_by_address", k_stale},
     {"keeps_state", k_stale},
     {"all_in_first_call", k_unwritten},
+    {"all_in_last_call", k_unwritten},
     {"modifies_input", {"custom_kernel changed its input (call 1); inputs are read-only"}},
     {"modifies_input_when_timed", {"custom_kernel changed its input (call "}},
     {"unwritten_output", {"output `tau` is not finite (matrix 3, element 0: "}},
