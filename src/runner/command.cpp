@@ -84,7 +84,7 @@ void close_all_but(std::array<int, 3> kept) {
 
 [[noreturn]] void become_program(const ExecText& text, int output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
+  for (int signal : {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -45,7 +45,7 @@ void close_all_but(std::array<int, N> kept) {
 }
 
 void default_signals() {
-  for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
+  for (int signal : {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
     ::signal(signal, SIG_DFL);
   }
   sigset_t none;

@@ -83,6 +83,7 @@ ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring) {
   Popcorn popcorn = take_popcorn();
   open_standard_descriptors();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file limit is an error of the write, not the end of the run
   const Parsed parsed = parse_options(argc, argv, popcorn.seed);
   if (!parsed.options) {
     std::fwrite(parsed.text.data(), 1, parsed.text.size(), parsed.to_stderr ? stderr : stdout);

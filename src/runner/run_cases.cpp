@@ -219,7 +219,10 @@ Job Run::make_job(std::size_t i) const {
   job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
   if (mode_.measures) job.nonce = nonce_;
   job.call_timeout_s = options_.call_timeout_s;
-  job.save_failing = options_.save_failing;
+  // Absolute: a kernel may change the worker's folder.
+  if (!options_.save_failing.empty()) {
+    job.save_failing = std::filesystem::absolute(options_.save_failing).string();
+  }
   job.save_stem = fmt::format("{}-{}-{}x{}-{}", spec.problem, record_.cases[i].case_index,
                               spec.batch, spec.n, spec.kind);
   return job;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/signalfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -32,8 +33,10 @@ Watch::~Watch() {
 
 std::optional<Watch::Clock::time_point> Watch::deadline() const {
   if (!limit_s_) return std::nullopt;
-  return start_ +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*limit_s_));
+  // A task file may name more seconds than a clock can count.
+  constexpr double k_longest_s = 1e9;
+  const std::chrono::duration<double> limit(std::min(*limit_s_, k_longest_s));
+  return start_ + std::chrono::duration_cast<Clock::duration>(limit);
 }
 
 bool Watch::must_stop() {

@@ -122,7 +122,11 @@ class KeptWorker : public ForkedWorker {
     if (keeper_ <= 0) return true;
     life_.reset();
     int status = 0;
-    if (!wait_for_keeper(status)) return false;
+    if (!wait_for_keeper(status)) {
+      // Stopped by somebody: killed, it leaves the worker to die with it and the rest to us.
+      kill(keeper_, SIGKILL);
+      waitpid(keeper_, &status, 0);
+    }
     keeper_ = -1;
     if (WIFEXITED(status)) return WEXITSTATUS(status) == 0;
     return end_descendants(spared_, k_patience_ms);
