@@ -1,9 +1,24 @@
 // The visible table of reporters. Knows which option asks for which output and nothing of their
 // form.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "core/text.h"
 #include "runner/report.h"
 
 namespace kbench {
 namespace {
+
+/// Results must not replace what the run reads. Throws Error(usage).
+void require_other_file(const std::string& json, const std::string& read, const char* what) {
+  std::error_code absent;
+  if (read.empty() || !std::filesystem::equivalent(json, read, absent)) return;
+  throw Error(ExitCode::usage, fmt::format("cannot write the results to `{}` (it is the {}); give "
+                                           "`--json` another path",
+                                           to_one_line(json), what));
+}
 
 struct Row {
   const char* name;
@@ -19,7 +34,11 @@ constexpr Row k_reporters[] = {
     {"table", [](const Options&, std::optional<Fd>&) { return make_table_reporter(); }},
     {"json",
      [](const Options& options, std::optional<Fd>&) {
-       return options.json.empty() ? nullptr : make_json_reporter(options.json);
+       if (options.json.empty()) return std::unique_ptr<Reporter>();
+       require_other_file(options.json, options.file, "case file");
+       require_other_file(options.json, options.input, "input");
+       require_other_file(options.json, options.kernel, "kernel");
+       return make_json_reporter(options.json);
      }},
 };
 

@@ -137,6 +137,19 @@ TEST_CASE("a path that cannot be written is refused before anything runs") {
   CHECK(tree.read("old.json") == "old");
 }
 
+TEST_CASE("results do not replace the case file that they are of") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  std::filesystem::create_symlink(file, tree.path("link.json"));
+  for (const std::string& path : {file, tree.path("link.json")}) {
+    CAPTURE(path);
+    const Outcome outcome = kbench_run(tree, {"test", file, "--json", path});
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.err, ContainsSubstring("(it is the case file)"));
+    CHECK(tree.read("f.txt") == k_dense);
+  }
+}
+
 TEST_CASE("a link stays a link and its target is replaced") {
   const Tree tree;
   const std::string file = tree.write("f.txt", k_dense);
