@@ -12,7 +12,8 @@
 #include <ctime>
 #include <fstream>
 #include <string_view>
-#include <utility>
+
+#include "core/profilers.h"
 
 namespace kbench {
 namespace {
@@ -56,18 +57,7 @@ MachineInfo describe_machine() {
 }
 
 std::string detect_profiler() {
-  // Nsight Systems first: its processes may carry variables of the shared Nsight injection too.
-  constexpr std::array<std::pair<const char*, const char*>, 4> k_traces = {{
-      {"NSYS_PROFILING_SESSION_ID", "nsys"},
-      {"NV_SANITIZER_INJECTION_PORT_RANGE_BEGIN", "compute-sanitizer"},
-      {"NV_COMPUTE_PROFILER_PERFWORKS_DIR", "ncu"},
-      {"NV_NSIGHT_INJECTION_PORT_BASE", "ncu"},
-  }};
-  for (const auto& [variable, name] : k_traces) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') return name;
-  }
-  return "";
+  return find_profiler([](const char* name) { return std::getenv(name); }).tool;
 }
 
 std::string utc_now() {

@@ -17,8 +17,8 @@ struct MachineInfo {
 
 MachineInfo describe_machine();
 
-/// `nsys`, `ncu` or `compute-sanitizer` when their variables are in the environment, else empty.
-/// Injection-path variables alone prove nothing and are not looked at.
+/// `nsys`, `ncu`, ... (core/profilers.h) when a variable of theirs is in the environment, else
+/// empty.
 std::string detect_profiler();
 
 /// Now, as ISO 8601 in UTC with seconds.

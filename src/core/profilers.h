@@ -1,0 +1,24 @@
+// Which tools from outside may hold the process's profiling interface, by the traces that they
+// leave in the environment.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace kbench {
+
+/// A tool that its variable gives away. All empty: no tool does.
+struct Profiler {
+  std::string tool;      ///< as results name it: `ncu`
+  std::string name;      ///< as people name it: `Nsight Compute`
+  std::string variable;  ///< what gave it away
+};
+
+/// Value of an environment variable, null when it is not set; `std::getenv` is one.
+using Variables = std::function<const char*(const char*)>;
+
+/// The first tool of the table whose variable is set and not empty. Variables that name a library
+/// to inject prove nothing, since any library may be meant, and are not looked at.
+Profiler find_profiler(const Variables& variables);
+
+}  // namespace kbench
