@@ -113,6 +113,19 @@ void fields(auto& visit, Is<InputRecord> auto& m) {
   visit("ms", m.ms);
 }
 
+void fields(auto& visit, Is<ClockState> auto& m) {
+  visit("sm_mhz", m.sm_mhz);
+  visit("temperature_c", m.temperature_c);
+  visit("power_w", m.power_w);
+  visit("throttle_reasons", m.throttle_reasons);
+}
+
+void fields(auto& visit, Is<Clocks> auto& m) {
+  visit("before", m.before);
+  visit("after", m.after);
+  visit("absent", m.absent);
+}
+
 void fields(auto& visit, Is<Setup> auto& m) {
   visit("token", m.token);
   visit("device", m.device);
@@ -178,6 +191,7 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("audit_repeats", m.audit_repeats);
   visit("floor_ns", m.floor_ns);
   visit("floor_reason", m.floor_reason);
+  visit("clocks", m.clocks);
   visit("first_call_ms", m.first_call_ms);
   visit("create_ms", m.create_ms);
   visit("check_ms", m.check_ms);

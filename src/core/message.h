@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/clocks.h"
 #include "core/error.h"
 #include "core/spec.h"
 #include "core/stats.h"
@@ -139,6 +140,7 @@ struct Reply {
   std::int64_t audit_repeats = 0;  ///< untimed ones in which inputs arrive between the calls
   double floor_ns = 0;             ///< no honest call is faster; 0: not known
   std::string floor_reason;        ///< what the floor comes from, and what it leaves out
+  Clocks clocks;                   ///< around the timed repeats; measure jobs alone
   double first_call_ms = 0;        ///< the first custom_kernel call, wall
   double create_ms = 0;            ///< create, workspace_bytes and prepare
   double check_ms = 0;             ///< first check with diagnostics, per input, wall

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -93,6 +94,10 @@ class Device {
   virtual Disturbance disturbance() = 0;
   /// Measured on the first call, a few milliseconds of an idle device; then remembered.
   virtual Speed speed() = 0;
+
+  /// Clocks, heat and power now; nothing, with `why` in words where they could have been known,
+  /// where nobody tells. By default a device has no such state.
+  virtual std::optional<ClockState> clock_state(std::string* /*why*/) { return std::nullopt; }
 
   virtual std::unique_ptr<Stopwatch> make_stopwatch() = 0;
   /// cudaStream_t of all work; null on the host.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "runner/json_circumstances.h"
 #include "runner/report.h"
 
 namespace kbench {
@@ -137,6 +138,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["audit_repeats"] = reply.audit_repeats;
   json["floor_ns"] = number(reply.floor_ns);
   json["floor_reason"] = text_or_null(reply.floor_reason);
+  json["clocks"] = clocks_json(reply.clocks);
   json["inputs"] = inputs_json(reply);
   json["times_ms"] = {{"create", number(reply.create_ms)},
                       {"first_call", number(reply.first_call_ms)},

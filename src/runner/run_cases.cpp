@@ -74,6 +74,7 @@ class Run {
   std::string worker_kernel_;      // what the present worker was set up for
   std::string worker_problem_;
   std::string note_;
+  std::string no_clocks_;                     // why, as it was last said
   std::optional<std::string> first_trouble_;  // of the worker that was started before any output
   bool begun_ = false;
 };
@@ -235,6 +236,14 @@ void Run::take_reply(CaseRecord& row, Reply reply) {
   row.error = reply.error;
   if (!reply.fresh_inputs.empty()) row.fresh_inputs = reply.fresh_inputs;
   row.reply = std::move(reply);
+  const std::string& absent = row.reply.clocks.absent;
+  if (!absent.empty() && absent != no_clocks_) {
+    say(fmt::format("clocks are not watched: {}", to_one_line(absent)));
+  }
+  no_clocks_ = absent;
+  for (const std::string& warning : clock_warnings(row.reply.clocks)) {
+    say(fmt::format("case {}: {}", &row - record_.cases.data(), warning));
+  }
   if (!row.passed || !mode_.measures) return;
   const std::vector<double>& samples = row.reply.samples_ns;
   const bool sound = !samples.empty() && std::all_of(samples.begin(), samples.end(), [](double s) {

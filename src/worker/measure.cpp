@@ -212,6 +212,7 @@ void Loop::audit() {
 void Loop::timed_repeats() {
   const Job& job = run_.job();
   Reply& reply = run_.reply();
+  reply.clocks.before = device_.clock_state(&reply.clocks.absent);
   const Clock::time_point begin = Clock::now();
   StopRule rule(job.limits);
   for (std::int64_t repeat = 1; reply.stop == StopReason::none; ++repeat) {
@@ -228,6 +229,7 @@ void Loop::timed_repeats() {
       reply.stop = StopReason::repeats;
     }
   }
+  reply.clocks.after = device_.clock_state(&reply.clocks.absent);
   while (job.fresh_inputs && reply.audit_repeats < k_least_audits) audit();
   run_.judge_time();
 }

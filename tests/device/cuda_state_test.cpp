@@ -2,6 +2,8 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "catch.h"
 #include "device/device_cases.h"
@@ -37,6 +39,18 @@ TEST_CASE("another current device is told once and put back", "[gpu]") {
   int current = 1;
   REQUIRE(cudaGetDevice(&current) == cudaSuccess);
   CHECK(current == 0);
+}
+
+TEST_CASE("a GPU tells its clock and its temperature", "[gpu]") {
+  const auto device = open_gpu();
+  std::string why;
+  const std::optional<ClockState> state = device->clock_state(&why);
+  CAPTURE(why);
+  REQUIRE(state);
+  CHECK(state->sm_mhz.value_or(0) > 100);
+  CHECK(state->temperature_c.value_or(0) > 10);
+  CHECK(state->power_w.value_or(0) > 10);
+  CHECK(state->throttle_reasons);
 }
 
 TEST_CASE("a device that was reset is lost, and can still be let go", "[gpu]") {

@@ -153,6 +153,20 @@ void fixed(int socket, const Job& job) {
   send_message(socket, reply);
 }
 
+/// A GPU that gets hot while it is measured.
+void hot(int socket, const Job& job) {
+  Reply reply = passing_reply(job);
+  reply.clocks.before = ClockState{1980, 64, 693.5, 0x4};
+  reply.clocks.after = ClockState{1755, 87, 699.0, 0x24};
+  send_message(socket, reply);
+}
+
+void clockless(int socket, const Job& job) {
+  Reply reply = passing_reply(job);
+  reply.clocks.absent = "no NVML (`libnvidia-ml.so.1` cannot be loaded)";
+  send_message(socket, reply);
+}
+
 using Behaviour = std::function<void(int socket, const Job& job)>;
 
 void chatter(int socket, const Job& job) {
@@ -257,6 +271,8 @@ const std::map<std::string, Behaviour>& behaviours() {
        }},
       {"impossible", impossible},
       {"fixed", fixed},
+      {"hot", hot},
+      {"clockless", clockless},
       {"nosamples", [](int s, const Job& job) { bad_samples(s, job, {}); }},
       {"nansample",
        [](int s, const Job& job) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,7 @@ class FakeDevice : public Device {
   Disturbance disturbed;         ///< told once, after `disturb_after` questions
   std::int64_t disturb_after = 0;
   Speed best;
+  std::optional<ClockState> clock;  ///< what it tells of its clocks; without: nothing
 
   const DeviceInfo& info() const override { return info_; }
   void set_kind(DeviceKind kind) { info_.kind = kind; }
@@ -110,6 +112,10 @@ class FakeDevice : public Device {
   Speed speed() override {
     note("speed");
     return best;
+  }
+  std::optional<ClockState> clock_state(std::string*) override {
+    if (clock) note("clocks");
+    return clock;
   }
   void check_launch() override { note("check_launch"); }
   void flush_cache() override { note("flush_cache"); }

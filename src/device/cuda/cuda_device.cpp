@@ -280,6 +280,14 @@ Speed CudaDevice::speed() {
   return *speed_;
 }
 
+std::optional<ClockState> CudaDevice::clock_state(std::string* why) {
+  if (!asked_nvml_) gpu_ = nvml::open(nvml::k_library, info_.uuid, no_nvml_);
+  asked_nvml_ = true;
+  if (gpu_ != nullptr) return gpu_->read();
+  *why = no_nvml_;
+  return std::nullopt;
+}
+
 // The best of a few copies that no cache holds; the first ones also wake the clocks.
 double CudaDevice::measure_copy() {
   constexpr std::int64_t k_usual = std::int64_t{256} << 20;

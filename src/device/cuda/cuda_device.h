@@ -11,6 +11,7 @@
 
 #include "device/cuda/cuda_ops.h"
 #include "device/device.h"
+#include "device/nvml/nvml.h"
 
 namespace kbench::cuda {
 
@@ -50,6 +51,7 @@ class CudaDevice final : public Device {
   void flush_cache() override;
   Disturbance disturbance() override;
   Speed speed() override;
+  std::optional<ClockState> clock_state(std::string* why) override;
   std::unique_ptr<Stopwatch> make_stopwatch() override;
   void* stream() override { return stream_.get(); }
 
@@ -84,6 +86,9 @@ class CudaDevice final : public Device {
   Buffer<std::uint8_t> canary_;  // known to the runtime as long as the context lives
   Buffer<std::uint8_t> flush_buffer_;
   std::optional<Speed> speed_;
+  std::unique_ptr<nvml::Gpu> gpu_;  // opened by the first question
+  bool asked_nvml_ = false;
+  std::string no_nvml_;
   std::unique_ptr<CudaOps> ops_;
 };
 
