@@ -48,6 +48,7 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
                   Session& session, Watch& watch) {
   if (options.verb == Verb::list) return list(options, wiring.problems, session);
   if (options.verb == Verb::new_kernel) return new_kernel(options);
+  if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
   if (options.verb == Verb::build) return build(options, session, watch);
   if (options.verb == Verb::generate) {
     const Plan plan = make_plan(options, wiring.problems, {});
