@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <exception>
@@ -58,9 +59,16 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
   return run_mode(options, wiring.problems, std::move(popcorn), session, watch);
 }
 
+/// A worker of the same account, whatever it holds, must not reach this process's descriptors
+/// through /proc. Tools that look into kbench on purpose may.
+void shut_out_workers(const Options& options) {
+  if (!options.in_process && detect_profiler().empty()) prctl(PR_SET_DUMPABLE, 0);
+}
+
 ExitCode run_options(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
                      Watch::Clock::time_point start) {
   Watch watch(start);
+  shut_out_workers(options);
   if (options.in_process) {
     say("--in-process: isolation is off, a kernel that crashes or hangs takes kbench with it");
   }
