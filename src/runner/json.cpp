@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "runner/figures.h"
 #include "runner/json_circumstances.h"
 #include "runner/report.h"
+#include "runner/warnings.h"
 
 namespace kbench {
 namespace {
@@ -101,6 +103,37 @@ Json inputs_json(const Reply& reply) {
   return inputs;
 }
 
+Json distribution_json(const std::optional<Distribution>& distribution) {
+  if (!distribution) return nullptr;
+  Json interval = nullptr;
+  if (distribution->median_95) {
+    interval = {number(distribution->median_95->low), number(distribution->median_95->high)};
+  }
+  return {{"p10", number(distribution->p10)},
+          {"p25", number(distribution->p25)},
+          {"p75", number(distribution->p75)},
+          {"p90", number(distribution->p90)},
+          {"median_95", interval}};
+}
+
+Json optional_number(std::optional<double> value) { return value ? number(*value) : Json(nullptr); }
+
+Json rates_json(const CaseRecord& row) {
+  return {{"flops", number(row.flops)},
+          {"bytes", number(row.bytes)},
+          {"tflop_per_s", optional_number(tflop_per_s(row))},
+          {"gb_per_s", optional_number(gb_per_s(row))},
+          {"floor_share", optional_number(floor_share(row))}};
+}
+
+Json warnings_json(const RunRecord& record, std::size_t i) {
+  Json warnings = Json::array();
+  for (const Warning& warning : warnings_of(record, i)) {
+    warnings.push_back({{"kind", warning.kind}, {"text", text(warning.text)}});
+  }
+  return warnings;
+}
+
 std::string status_of(const CaseRecord& row) {
   if (!row.ended) return "not run";
   return row.passed ? "pass" : "fail";
@@ -130,6 +163,9 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["worst_gate"] = text_or_null(reply.worst_gate);
   json["samples_ns"] = samples_json(reply);
   json["summary_ns"] = summary_json(row.summary);
+  json["distribution_ns"] = distribution_json(row.distribution);
+  json["nominal"] = rates_json(row);
+  json["warnings"] = warnings_json(record, i);
   json["stop"] = to_string(reply.stop);
   json["calls_per_repeat"] = reply.calls_per_repeat;
   json["warm_up_repeats"] = reply.warm_up_repeats;

@@ -9,20 +9,11 @@
 
 #include "core/message.h"
 #include "core/mode.h"
+#include "runner/terminal.h"
 
 namespace kbench {
 
-enum class Verb {
-  test,
-  benchmark,
-  leaderboard,
-  profile,
-  generate,
-  list,
-  new_kernel,
-  build,
-  profile_command
-};
+enum class Verb { test, benchmark, leaderboard, profile, generate, list, new_kernel, build };
 
 /// --fresh-inputs: `automatic` is on in every mode that measures.
 enum class FreshInputs { automatic, on, off };
@@ -33,7 +24,6 @@ struct Options {
   const Mode* mode = nullptr;  ///< row of the mode table; null for the other verbs
   /// FILE, or the noun of `list`, or the kernel source of `new` and `build`; empty when absent.
   std::string file;
-  std::string tool;  ///< `nsys` or `ncu`, of profile-command
   std::string problem;
   std::string kernel;
   std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
@@ -52,8 +42,8 @@ struct Options {
   double call_timeout_s = 0;  ///< 0: the worker's default for its device
   bool in_process = false;
   std::string out;
-  std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark
+  ColorChoice color = ColorChoice::automatic;
 
   std::vector<std::string> command_line;
 };

@@ -172,10 +172,19 @@ std::vector<std::int64_t> input_seeds(const Options& options, const Case& spec) 
   return seeds;
 }
 
+void count_work(const ProblemInfo& problem, PlannedCase& planned) {
+  const Case& spec = planned.spec;
+  if (problem.nominal_flops != nullptr) planned.flops = problem.nominal_flops(spec.batch, spec.n);
+  if (problem.nominal_bytes != nullptr) planned.bytes = problem.nominal_bytes(spec.batch, spec.n);
+}
+
 void add_rows(const Options& options, const ProblemInfo& problem, const Source& source,
               Plan& plan) {
   for (const SpecLine& line : source.rows) {
-    PlannedCase planned{make_case(line, problem), static_cast<std::int64_t>(plan.cases.size()), {}};
+    PlannedCase planned;
+    planned.spec = make_case(line, problem);
+    planned.case_index = static_cast<std::int64_t>(plan.cases.size());
+    count_work(problem, planned);
     try {
       if (options.seed) planned.spec.seed = combine_seed(planned.spec.seed, *options.seed);
       planned.seeds = input_seeds(options, planned.spec);
@@ -204,7 +213,11 @@ void add_input(const Options& options, const ProblemInfo& problem, Plan& plan) {
   spec.kind = "input";
   spec.input_path = options.input;
   spec.spec = fmt::format("input: {}; batch: {}; n: {}", options.input, spec.batch, spec.n);
-  plan.cases.push_back({std::move(spec), 0, {0}});
+  PlannedCase planned;
+  planned.spec = std::move(spec);
+  planned.seeds = {0};
+  count_work(problem, planned);
+  plan.cases.push_back(std::move(planned));
 }
 
 const ProblemInfo& problem_of_input(const Options& options, Problems problems,

@@ -18,6 +18,7 @@ struct PlannedCase {
   Case spec;                        ///< seed already combined with the secret seed
   std::int64_t case_index = 0;      ///< number before --only
   std::vector<std::int64_t> seeds;  ///< of the inputs, in order
+  double flops = 0, bytes = 0;      ///< nominal counts of one call; 0: the problem states none
 };
 
 struct Plan {

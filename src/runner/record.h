@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/distribution.h"
 #include "core/message.h"
 #include "core/mode.h"
 #include "core/stats.h"
@@ -27,6 +28,8 @@ struct CaseRecord {
   std::optional<std::uint64_t> nonce;  ///< of a case whose measurement was begun
   bool repeatable = true;              ///< false: the failure came from outside (an interruption)
   std::optional<Summary> summary;      ///< of a passed, measured case
+  std::optional<Distribution> distribution;  ///< with `summary`
+  double flops = 0, bytes = 0;               ///< nominal counts of one call; 0: not known
 };
 
 struct RunRecord {

@@ -11,6 +11,7 @@
 #include "runner/fd.h"
 #include "runner/options.h"
 #include "runner/record.h"
+#include "runner/terminal.h"
 
 namespace kbench {
 
@@ -26,7 +27,7 @@ class Reporter {
 };
 
 std::unique_ptr<Reporter> make_popcorn_reporter(Fd fd);
-std::unique_ptr<Reporter> make_table_reporter();
+std::unique_ptr<Reporter> make_table_reporter(ColorChoice color);
 /// Opens `path` for writing at once. Throws Error(usage) when that is not possible.
 std::unique_ptr<Reporter> make_json_reporter(const std::string& path);
 
@@ -44,12 +45,20 @@ std::string popcorn_spec(const RunRecord& record, std::size_t i);
 std::string popcorn_case(const RunRecord& record, std::size_t i, std::size_t message_bytes);
 std::string popcorn_verdict(const RunRecord& record);
 
-std::string table_heading(const RunRecord& record, std::size_t i);  ///< before case i, or empty
-std::string table_row(const RunRecord& record, std::size_t i);
-std::string table_footer(const RunRecord& record);
-/// `12.3 us ± 0.4 us`, with the unit that suits the mean.
-std::string format_mean(double mean_ns, double err_ns);
-std::string format_time(double ns);
+/// Widths of one run's table, the same for all of its rows.
+struct TableLayout {
+  TextStyle style;
+  std::size_t number_width = 2;
+  std::size_t spec_width = 4;
+  bool beside = true;  ///< figures stand beside the case's line, else in lines below it
+};
+TableLayout table_layout(const RunRecord& record, const TextStyle& style);
+
+/// Before case i, or empty.
+std::string table_heading(const RunRecord& record, std::size_t i, const TableLayout& layout);
+/// Case i and its warnings.
+std::string table_row(const RunRecord& record, std::size_t i, const TableLayout& layout);
+std::string table_footer(const RunRecord& record, const TableLayout& layout);
 
 /// The document `kbench.results/1` (docs/results.md).
 std::string json_document(const RunRecord& record);

@@ -31,7 +31,8 @@ constexpr Row k_reporters[] = {
      [](const Options&, std::optional<Fd>& popcorn) {
        return popcorn ? make_popcorn_reporter(std::move(*popcorn)) : nullptr;
      }},
-    {"table", [](const Options&, std::optional<Fd>&) { return make_table_reporter(); }},
+    {"table",
+     [](const Options& options, std::optional<Fd>&) { return make_table_reporter(options.color); }},
     {"json",
      [](const Options& options, std::optional<Fd>&) {
        if (options.json.empty()) return std::unique_ptr<Reporter>();

@@ -109,6 +109,8 @@ void Run::fill_record() {
     CaseRecord row;
     row.spec = planned.spec;
     row.case_index = planned.case_index;
+    row.flops = planned.flops;
+    row.bytes = planned.bytes;
     if (!kernel_error_.empty()) {
       row.kernel.name = kernel_name("");
       row.kernel.problem = row.spec.problem;
@@ -241,9 +243,6 @@ void Run::take_reply(CaseRecord& row, Reply reply) {
     say(fmt::format("clocks are not watched: {}", to_one_line(absent)));
   }
   no_clocks_ = absent;
-  for (const std::string& warning : clock_warnings(row.reply.clocks)) {
-    say(fmt::format("case {}: {}", &row - record_.cases.data(), warning));
-  }
   if (!row.passed || !mode_.measures) return;
   const std::vector<double>& samples = row.reply.samples_ns;
   const bool sound = !samples.empty() && std::all_of(samples.begin(), samples.end(), [](double s) {
@@ -251,6 +250,7 @@ void Run::take_reply(CaseRecord& row, Reply reply) {
   });
   if (sound) {
     row.summary = summarize(samples);
+    row.distribution = describe_distribution(samples);
   } else {
     row.passed = false;
     row.error =
@@ -310,9 +310,6 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
   begun_ = true;
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {
     run_case(i);
-    // No process that ran a kernel is left when the last lines are written: should one have found a
-    // way to the result descriptor, these lines come after its own.
-    if (i + 1 == record_.cases.size()) session_.finish();
     for (const auto& reporter : reporters) reporter->case_ended(record_, i);
   }
   record_.finished = true;
@@ -326,6 +323,8 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
       record_.exit_code = error.code();
     }
   }
+  // After the verdict: a worker that is slow to leave must not delay it.
+  session_.finish();
   return record_.exit_code;
 }
 

@@ -18,8 +18,7 @@ namespace kbench {
 
 /// Why there is no answer. `words` is what the case fails with.
 struct Failure {
-  /// `none`: no worker could be started.
-  enum class Kind { death, hang, disturbed, stopped, none } kind = Kind::death;
+  enum class Kind { death, hang, disturbed, stopped } kind = Kind::death;
   std::string words;
 };
 
@@ -59,7 +58,6 @@ class Session {
   void wait_for_news();
   bool read_socket();
   void read_output();
-  void begin_limit();
   Failure fail(Failure::Kind kind, std::string words);
   Failure channel_closed();
   std::string phase() const;

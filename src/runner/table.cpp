@@ -1,150 +1,158 @@
-// The readable table on stdout: one line a case, printed as the case ends, whatever text a kernel
-// or a spec line brings. Knows no descriptor but stdout.
+// The readable table on stdout: one case after the other, printed as it ends, whatever text a
+// kernel or a spec line brings. Knows no descriptor but stdout.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "core/text.h"
+#include "runner/figures.h"
 #include "runner/report.h"
+#include "runner/table_columns.h"
+#include "runner/warnings.h"
 
 namespace kbench {
 namespace {
 
-struct Unit {
-  double ns;
-  const char* name;
-};
+constexpr std::size_t k_widest_spec = 72;  // that other rows make room for
+constexpr std::size_t k_longest_spec = 400;
+constexpr std::size_t k_narrow_text = 60;  // words that have less room go below the case's line
+constexpr std::size_t k_indent = 4;
 
-Unit unit_of(double ns) {
-  constexpr Unit k_units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  for (const Unit& unit : k_units) {
-    if (std::abs(ns) >= unit.ns) return unit;
+std::string spec_text(const CaseRecord& row) {
+  return shorten(to_one_line(row.spec.spec), k_longest_spec);
+}
+
+/// The case's line, and where the text beside it begins.
+std::string lead(const TableLayout& layout, const std::string& number, const std::string& spec) {
+  const std::string text = pad_left(number, layout.number_width) + "  ";
+  return text + (layout.beside ? pad(spec, layout.spec_width) + "  " : spec + '\n');
+}
+
+std::size_t text_column(const TableLayout& layout) {
+  return layout.beside ? layout.number_width + 2 + layout.spec_width + 2 : k_indent;
+}
+
+/// `FAIL  reason` or `pass  message`, beside the case's line or below it.
+std::string judgement(const TableLayout& layout, Paint how, const char* word,
+                      const std::string& reason) {
+  const std::size_t column = text_column(layout);
+  std::string text = layout.beside ? "" : std::string(column, ' ');
+  text += paint(layout.style, how, word) + "  ";
+  return text + wrap(to_one_line(reason), column + 6, layout.style.width) + '\n';
+}
+
+std::string warning_lines(const RunRecord& record, std::size_t i, const TableLayout& layout) {
+  constexpr std::string_view k_word = "warning:";
+  std::string text;
+  for (const Warning& warning : warnings_of(record, i)) {
+    text += std::string(k_indent, ' ') + paint(layout.style, Paint::yellow, k_word) + ' ' +
+            wrap(warning.text, k_indent + k_word.size() + 1, layout.style.width) + '\n';
   }
-  return {1, "ns"};
-}
-
-/// Characters, not bytes, of valid UTF-8.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-std::string pad(std::string text, std::size_t width) {
-  const std::size_t have = width_of(text);
-  if (have < width) text.append(width - have, ' ');
   return text;
-}
-
-std::string pad_left(const std::string& text, std::size_t width) {
-  const std::size_t have = width_of(text);
-  return have < width ? std::string(width - have, ' ') + text : text;
-}
-
-std::string spec_text(const CaseRecord& row) { return shorten(to_one_line(row.spec.spec), 72); }
-
-/// Columns that stand in front of every row and have one width for the whole run.
-std::string lead(const RunRecord& record, const std::string& number, const std::string& problem,
-                 const std::string& spec) {
-  std::size_t spec_width = 4;
-  std::size_t problem_width = 7;
-  for (const CaseRecord& row : record.cases) {
-    spec_width = std::max(spec_width, width_of(spec_text(row)));
-    problem_width = std::max(problem_width, row.spec.problem.size());
-  }
-  const std::size_t number_width = std::to_string(record.cases.size()).size() + 1;
-  std::string text = pad_left(number, number_width) + "  ";
-  if (record.several_problems()) text += pad(problem, problem_width) + "  ";
-  return text + pad(spec, spec_width) + "  ";
-}
-
-std::string heading_columns(const RunRecord& record) {
-  if (!record.mode->measures) return "result";
-  return pad("mean ± err", 22) + pad_left("best", 11) + pad_left("runs", 7) +
-         pad_left("residual/gate", 15);
 }
 
 class TableReporter : public Reporter {
  public:
+  explicit TableReporter(ColorChoice color) : style_(text_style(STDOUT_FILENO, color)) {}
+
   void begin(const RunRecord& record) override {
+    layout_ = table_layout(record, style_);
     if (!record.profiler.empty()) put(fmt::format("profiler: {}\n", record.profiler));
     if (!record.not_comparable.empty()) {
       put(fmt::format("not comparable: {}\n", to_one_line(record.not_comparable)));
     }
   }
   void case_ended(const RunRecord& record, std::size_t i) override {
-    put(table_heading(record, i) + table_row(record, i));
+    put(table_heading(record, i, layout_) + table_row(record, i, layout_));
   }
-  void end(const RunRecord& record) override { put(table_footer(record)); }
+  void end(const RunRecord& record) override { put(table_footer(record, layout_)); }
 
  private:
   static void put(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   }
+
+  TextStyle style_;
+  TableLayout layout_;
 };
 
 }  // namespace
 
-std::string format_time(double ns) {
-  const Unit unit = unit_of(ns);
-  return fmt::format("{:.4g} {}", ns / unit.ns, unit.name);
-}
-
-std::string format_mean(double mean_ns, double err_ns) {
-  const Unit unit = unit_of(mean_ns);
-  return fmt::format("{:.4g} {} ± {:.2g} {}", mean_ns / unit.ns, unit.name, err_ns / unit.ns,
-                     unit.name);
-}
-
-std::string table_heading(const RunRecord& record, std::size_t i) {
-  const CaseRecord& row = record.cases[i];
-  std::string text;
-  if (i == 0 || record.cases[i - 1].spec.problem != row.spec.problem) {
-    text += fmt::format("{}{}: kernel {}", i == 0 ? "" : "\n", row.spec.problem,
-                        row.kernel.name.empty() ? "unknown" : to_one_line(row.kernel.name));
-    if (record.device) {
-      text += fmt::format(", device {} ({}), clock {}",
-                          record.device->kind == DeviceKind::cuda
-                              ? fmt::format("cuda:{}", record.device->index)
-                              : "host",
-                          to_one_line(record.device->name), to_one_line(record.device->clock));
-    }
-    text += '\n';
-    text += lead(record, "#", "problem", "spec") + heading_columns(record) + '\n';
+TableLayout table_layout(const RunRecord& record, const TextStyle& style) {
+  TableLayout layout;
+  layout.style = style;
+  layout.number_width = std::to_string(record.cases.size()).size() + 1;
+  for (const CaseRecord& row : record.cases) {
+    layout.spec_width =
+        std::max(layout.spec_width, std::min(width_of(spec_text(row)), k_widest_spec));
   }
-  return text;
+  const std::size_t room = record.mode->measures ? figure_width() : k_narrow_text;
+  layout.beside = style.width == 0 || text_column(layout) + room <= style.width;
+  return layout;
 }
 
-std::string table_row(const RunRecord& record, std::size_t i) {
+std::string table_heading(const RunRecord& record, std::size_t i, const TableLayout& layout) {
   const CaseRecord& row = record.cases[i];
-  std::string text = lead(record, std::to_string(i), row.spec.problem, spec_text(row));
-  if (!row.passed) return text + "FAIL  " + to_one_line(failure_text(row)) + '\n';
-  if (!row.summary) return text + "pass  " + to_one_line(row.reply.message) + '\n';
-  const Summary& s = *row.summary;
-  text += pad(format_mean(s.mean, s.err), 22) + pad_left(format_time(s.best), 11) +
-          pad_left(std::to_string(s.runs), 7) +
-          pad_left(fmt::format("{:.3g}", row.reply.worst_of_gate), 15);
-  return text + '\n';
+  if (i > 0 && record.cases[i - 1].spec.problem == row.spec.problem) return "";
+  std::string text = fmt::format(
+      "{}{}: kernel {}", i == 0 ? "" : "\n", paint(layout.style, Paint::bold, row.spec.problem),
+      row.kernel.name.empty() ? "unknown" : to_one_line(row.kernel.name));
+  if (record.device) {
+    text += fmt::format(", device {} ({}), clock {}",
+                        record.device->kind == DeviceKind::cuda
+                            ? fmt::format("cuda:{}", record.device->index)
+                            : "host",
+                        to_one_line(record.device->name), to_one_line(record.device->clock));
+  }
+  text += '\n';
+  std::string columns = lead(layout, "#", "case");
+  if (!layout.beside) columns.append(k_indent, ' ');
+  if (record.mode->measures) {
+    std::vector<std::string> names;
+    for (const Column& column : figure_columns()) names.emplace_back(column.name);
+    columns += flow(names, text_column(layout), layout.style.width);
+  } else {
+    columns += "result";
+  }
+  return text + paint(layout.style, Paint::dim, columns) + '\n';
 }
 
-std::string table_footer(const RunRecord& record) {
+std::string table_row(const RunRecord& record, std::size_t i, const TableLayout& layout) {
+  const CaseRecord& row = record.cases[i];
+  std::string text = lead(layout, std::to_string(i), spec_text(row));
+  if (!row.passed) return text + judgement(layout, Paint::red, "FAIL", failure_text(row));
+  if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
+  if (!layout.beside) text.append(k_indent, ' ');
+  text += flow(figure_cells(row, layout.style), text_column(layout), layout.style.width) + '\n';
+  return text + warning_lines(record, i, layout);
+}
+
+std::string table_footer(const RunRecord& record, const TableLayout& layout) {
   std::string text;
   for (const std::string& problem : problem_names(record)) {
     const std::optional<double> mean = problem_geometric_mean(record, problem);
     if (mean && std::isfinite(*mean)) {
-      text += fmt::format("geometric mean of {}: {}\n", problem, format_time(*mean));
+      text += fmt::format("geometric mean of {}: {}\n", problem,
+                          paint(layout.style, Paint::bold, format_time(*mean)));
     }
   }
   const auto failed = std::count_if(record.cases.begin(), record.cases.end(),
                                     [](const CaseRecord& row) { return !row.passed; });
-  text += fmt::format("{} passed, {} failed\n",
-                      static_cast<std::ptrdiff_t>(record.cases.size()) - failed, failed);
+  const std::string passed_text =
+      fmt::format("{} passed", static_cast<std::ptrdiff_t>(record.cases.size()) - failed);
+  const std::string failed_text = fmt::format("{} failed", failed);
+  text += fmt::format("{}, {}\n",
+                      paint(layout.style, failed == 0 ? Paint::green : Paint::plain, passed_text),
+                      paint(layout.style, failed == 0 ? Paint::plain : Paint::red, failed_text));
   return text;
 }
 
-std::unique_ptr<Reporter> make_table_reporter() { return std::make_unique<TableReporter>(); }
+std::unique_ptr<Reporter> make_table_reporter(ColorChoice color) {
+  return std::make_unique<TableReporter>(color);
+}
 
 }  // namespace kbench

@@ -46,13 +46,6 @@ Pipe make_pipe() {
 }
 
 std::string describe(int wait_status) {
-  if (wait_status < 0) {
-    return fmt::format("could not be started (fork: {})", std::strerror(-wait_status));
-  }
-  if (WIFSTOPPED(wait_status)) {
-    const char* name = sigabbrev_np(WSTOPSIG(wait_status));
-    return fmt::format("stopped by SIG{}", name != nullptr ? name : "?");
-  }
   if (WIFSIGNALED(wait_status)) {
     const char* name = sigabbrev_np(WTERMSIG(wait_status));
     return name != nullptr ? fmt::format("killed by SIG{}", name)
@@ -179,13 +172,7 @@ class PlainWorker : public ForkedWorker {
     if (worker_ == 0) {
       become_worker({-1, -1, worker_socket_.get(), worker_output_.get()}, parent, executable, true);
     }
-    try {
-      status_ = open_process(worker_);
-    } catch (const Error&) {
-      kill(worker_, SIGKILL);
-      waitpid(worker_, nullptr, 0);
-      throw;
-    }
+    status_ = open_process(worker_);
     hand_over();
   }
   ~PlainWorker() override { end(); }

@@ -51,6 +51,12 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   CHECK(good["status"] == "pass");
   CHECK(good["samples_ns"] == json({1000.0, 1250.0, 1500.0}));
   CHECK(good["summary_ns"]["mean"] == 1250.0);
+  CHECK(good["distribution_ns"] == json::parse(R"({"p10": 1050.0, "p25": 1125.0, "p75": 1375.0,
+                                                  "p90": 1450.0, "median_95": null})"));
+  CHECK(good["nominal"]["flops"] == 0.0);
+  CHECK(good["nominal"]["tflop_per_s"].is_null());
+  CHECK(good["nominal"]["floor_share"] == 0.1);
+  CHECK(good["warnings"][0]["kind"] == "few repeats");
   CHECK(good["residuals"]["scaled_residual"] == 0.5);
   CHECK(good["kernel"]["name"] == "lapack");
   CHECK(good["kernel"]["source"].is_null());
@@ -63,6 +69,8 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   CHECK(bad["status"] == "fail");
   CHECK(bad["error"] == "factor: matrix 3: 7 > 2; reproduce with --nonce 9");
   CHECK(bad["summary_ns"].is_null());
+  CHECK(bad["distribution_ns"].is_null());
+  CHECK(bad["warnings"].empty());
 }
 
 TEST_CASE("a filtered run keeps the original numbers of its cases") {

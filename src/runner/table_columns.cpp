@@ -1,0 +1,89 @@
+// One row for each figure of the table: its name, its width, its text. Knows no other row and no
+// layout of the page.
+#include "runner/table_columns.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cmath>
+
+#include "runner/figures.h"
+
+namespace kbench {
+namespace {
+
+constexpr std::string_view k_none = "-";
+
+constexpr std::array<Column, 11> k_columns{{{"median", 10},
+                                            {"95 % interval", 15},
+                                            {"mean ± err", 15},
+                                            {"min", 7},
+                                            {"p90", 7},
+                                            {"runs", 5},
+                                            {"stop", 7},
+                                            {"TFLOP/s", 7},
+                                            {"GB/s", 6},
+                                            {"floor %", 7},
+                                            {"res/gate", 8}}};
+
+/// Three significant digits without an exponent where that is short.
+std::string short_number(double value) { return fmt::format("{:.3g}", value); }
+
+std::string optional_number(std::optional<double> value, double scale = 1) {
+  return value ? short_number(*value * scale) : std::string(k_none);
+}
+
+}  // namespace
+
+std::span<const Column> figure_columns() { return k_columns; }
+
+std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style) {
+  const Summary& s = *row.summary;
+  const Distribution d = row.distribution.value_or(Distribution{});
+  const TimeUnit unit = unit_of(s.median);
+  const int digits = decimals_for(s.median / unit.ns, uncertainty_of(row) / unit.ns);
+  const auto time = [&](double ns) { return fixed(ns / unit.ns, digits); };
+  const int mean_digits = decimals_for(s.mean / unit.ns, s.err / unit.ns);
+  const std::string interval =
+      d.median_95 ? fmt::format("{} - {}", time(d.median_95->low), time(d.median_95->high))
+                  : std::string(k_none);
+  return {paint(style, Paint::bold, fmt::format("{} {}", time(s.median), unit.name)),
+          interval,
+          fmt::format("{} ± {}", fixed(s.mean / unit.ns, mean_digits),
+                      fixed(s.err / unit.ns, mean_digits)),
+          time(s.best),
+          time(d.p90),
+          std::to_string(s.runs),
+          std::string(to_string(row.reply.stop)),
+          optional_number(tflop_per_s(row)),
+          optional_number(gb_per_s(row)),
+          optional_number(floor_share(row), 100),
+          short_number(row.reply.worst_of_gate)};
+}
+
+std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width) {
+  std::string text;
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell = pad_left(cells[i], k_columns.at(i).width);
+    const std::size_t length = width_of(cell);
+    if (i > 0 && width > 0 && column + 2 + length > width) {
+      text.append("\n").append(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      text += "  ";
+      column += 2;
+    }
+    text += cell;
+    column += length;
+  }
+  return text;
+}
+
+std::size_t figure_width() {
+  std::size_t width = 2 * (k_columns.size() - 1);
+  for (const Column& column : k_columns) width += column.width;
+  return width;
+}
+
+}  // namespace kbench

@@ -1,0 +1,30 @@
+// The figures of a measured case as the cells of the readable table.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/record.h"
+#include "runner/terminal.h"
+
+namespace kbench {
+
+struct Column {
+  std::string_view name;
+  std::size_t width;
+};
+
+/// Columns of a measured case, in order. Cells may be wider in rare cases and are never cut.
+std::span<const Column> figure_columns();
+std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style);
+
+/// Cells right-aligned in their columns, two blanks between; a cell that would end beyond the
+/// style's width begins a new line, indented by `indent`. The first line begins at that column too.
+std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width);
+/// Characters of all figure columns in one line.
+std::size_t figure_width();
+
+}  // namespace kbench
