@@ -99,8 +99,8 @@ struct Job {
   std::string out;                 ///< generate: folder
 };
 
-/// Progress. `limit_s` > 0: the worker must speak again within so many seconds or it hangs.
-/// While `limit_s` is 0 kbench's own code runs and nothing is enforced but the run's time limit.
+/// Progress. `limit_s` > 0: the worker must speak again within so many seconds or it hangs. While
+/// `what` is empty kbench's own code runs, whose limit is generous and not enforced in-process.
 struct Event {
   std::string token;
   std::string phase;        ///< inputs, create, warm-up, checked pass, repeat, check, ...

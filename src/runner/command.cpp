@@ -117,7 +117,7 @@ bool reap(pid_t program, int& status) {
   setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGCHLD, SIG_DFL);
+  for (int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);

@@ -21,6 +21,10 @@ ExitCode new_kernel(const Options& options);
 /// of the plug-in. A worker is started only to ask for the architecture.
 ExitCode build(const Options& options, Session& session, Watch& watch);
 
+/// `kbench profile-command`: the command line that shows one case to nsys or ncu, on stdout as one
+/// line that a shell can run. Starts nothing. Throws Error.
+ExitCode profile_command(const Options& options, Problems problems);
+
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);
 

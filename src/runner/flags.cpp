@@ -108,6 +108,7 @@ constexpr unsigned bit(Verb verb) { return 1u << static_cast<unsigned>(verb); }
 constexpr unsigned k_measuring = bit(Verb::benchmark) | bit(Verb::leaderboard);
 constexpr unsigned k_modes = k_measuring | bit(Verb::test) | bit(Verb::profile);
 constexpr unsigned k_work = k_modes | bit(Verb::generate);
+constexpr unsigned k_command = bit(Verb::profile_command);
 constexpr unsigned k_all = k_work | bit(Verb::list);
 
 using Text = const std::string&;
@@ -137,21 +138,25 @@ constexpr std::array k_verbs = {
     VerbRow{Verb::build, "build", "FILE", " ", "kernel source (.cu .cpp .cc .cxx .c)",
             "compile a kernel and show what each of its GPU functions takes",
             "kbench build my.cu --nvcc-flags \"-maxrregcount=64\""},
+    VerbRow{Verb::profile_command, "profile-command", "TOOL", "nsys|ncu", "profiler",
+            "print the command line that shows one case to a profiler",
+            "eval \"$(kbench profile-command nsys shape.txt --kernel my.cu)\"", "FILE",
+            "cases; the first one, or that of --only, is shown"},
 };
 
 const std::array k_flags = {
-    Flag{"problem", "NAME", "take this problem instead of choosing by file and kernel", k_all,
-         [](Options& o, Text text, Text) { o.problem = text; }},
+    Flag{"problem", "NAME", "take this problem instead of choosing by file and kernel",
+         k_all | k_command, [](Options& o, Text text, Text) { o.problem = text; }},
     Flag{"kernel", "NAME|PATH.so|SOURCE",
          "kernel to run: a shipped one, a plug-in, or a .cu .cpp .cc .cxx .c file, which is "
          "compiled; without: the problem's default on the device",
-         k_modes, [](Options& o, Text text, Text) { o.kernel = text; }},
+         k_modes | k_command, [](Options& o, Text text, Text) { o.kernel = text; }},
     Flag{"nvcc-flags", "\"FLAGS\"",
          "more words for the compiler of a kernel source: nvcc, or the host's C or C++ compiler",
-         k_modes | bit(Verb::build),
+         k_modes | bit(Verb::build) | k_command,
          [](Options& o, Text text, Text source) { o.nvcc_flags = parse_flags(text, source); }},
     Flag{"device", "auto|cuda[:N]|host", "where to run, or whose architecture to build for",
-         k_work | bit(Verb::build),
+         k_work | bit(Verb::build) | k_command,
          [](Options& o, Text text, Text source) {
            try {
              o.device = parse_device(text);
@@ -159,19 +164,21 @@ const std::array k_flags = {
              refuse(text, source, "`auto`, `cuda`, `cuda:N` or `host`");
            }
          }},
-    Flag{"only", "I[,J]", "run only the cases with these numbers, as the table shows them", k_work,
+    Flag{"only", "I[,J]", "run only the cases with these numbers, as the table shows them",
+         k_work | k_command,
          [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},
     Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
          [](Options& o, Text text, Text) { o.json = text; }},
     Flag{"time-limit", "SECONDS", "end the run after so long; without: the task file's, if any",
          k_work | bit(Verb::build),
          [](Options& o, Text text, Text source) { o.time_limit_s = parse_seconds(text, source); }},
-    Flag{"seed", "N", "combine every case seed with the secret seed N (as POPCORN_SEED)", k_work,
+    Flag{"seed", "N", "combine every case seed with the secret seed N (as POPCORN_SEED)",
+         k_work | k_command,
          [](Options& o, Text text, Text source) { o.seed = parse_seed(text, source); }},
     Flag{"save-failing", "DIR", "save input and outputs of a failed case as .npy", k_modes,
          [](Options& o, Text text, Text) { o.save_failing = text; }},
-    Flag{"input", "A.npy", "run on these matrices, [n,n] or [batch,n,n], instead of FILE", k_modes,
-         [](Options& o, Text text, Text) { o.input = text; }},
+    Flag{"input", "A.npy", "run on these matrices, [n,n] or [batch,n,n], instead of FILE",
+         k_modes | k_command, [](Options& o, Text text, Text) { o.input = text; }},
     Flag{"repeats", "N", "exactly N timed repeats (marked not comparable)", k_measuring,
          [](Options& o, Text text, Text source) {
            o.repeats = parse_integer(text, source, 1, 1000000, "a whole number from 1 to 1000000");
@@ -199,6 +206,8 @@ const std::array k_flags = {
          k_modes, [](Options& o, Text text, Text source) { o.color = parse_color(text, source); }},
     Flag{"out", "DIR", "folder that the inputs are written to", bit(Verb::generate),
          [](Options& o, Text text, Text) { o.out = text; }},
+    Flag{"report", "PATH", "report that the profiler is to write, without its suffix", k_command,
+         [](Options& o, Text text, Text) { o.report = text; }},
     Flag{"inputs", "listed|benchmark", "seeds as listed, or those of the measured loop",
          bit(Verb::generate),
          [](Options& o, Text text, Text source) {

@@ -66,8 +66,10 @@ std::optional<std::string> run_case(const Options& options, const PlannedCase& p
 Hello greet(Session& session, const Setup& setup) {
   auto answer = session.set_up(setup);
   if (auto* failure = std::get_if<Failure>(&answer)) {
-    throw Error(ExitCode::device,
-                fmt::format("no worker ({}); see the lines above", failure->words));
+    const bool none = failure->kind == Failure::Kind::none;
+    throw Error(
+        none ? ExitCode::usage : ExitCode::device,
+        none ? failure->words : fmt::format("no worker ({}); see the lines above", failure->words));
   }
   Hello hello = std::get<Hello>(std::move(answer));
   if (!hello.note.empty()) say(to_one_line(hello.note));

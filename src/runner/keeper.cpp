@@ -3,10 +3,12 @@
 #include "runner/keeper.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,14 +55,34 @@ void default_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// True when the worker has been reaped; its status has then been told.
+/// Without this right even a worker of root cannot look into the runner, which is not dumpable.
+/// Taken from every set that an exec draws on.
+void give_up_tracing() {
+  prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (syscall(SYS_capget, &header, sets.data()) != 0) return;
+  auto& low = sets[CAP_TO_INDEX(CAP_SYS_PTRACE)];
+  low.effective &= ~CAP_TO_MASK(CAP_SYS_PTRACE);
+  low.permitted &= ~CAP_TO_MASK(CAP_SYS_PTRACE);
+  low.inheritable &= ~CAP_TO_MASK(CAP_SYS_PTRACE);
+  syscall(SYS_capset, &header, sets.data());
+}
+
+void tell(int status_fd, int status) {
+  // A failed write means that the runner is gone; what is left to do is the same.
+  [[maybe_unused]] const ssize_t told = write(status_fd, &status, sizeof status);
+}
+
+/// True when the worker has been reaped, or stands still and will be ended; its status has then
+/// been told.
 bool reap(pid_t worker, int status_fd) {
   int status = 0;
   pid_t reaped = 0;
-  while ((reaped = waitpid(-1, &status, WNOHANG)) > 0) {
+  while ((reaped = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
     if (reaped != worker) continue;
-    // A failed write means that the runner is gone; the rest is the same.
-    return write(status_fd, &status, sizeof status) != 0;
+    tell(status_fd, status);
+    return true;
   }
   return false;
 }
@@ -81,7 +103,10 @@ void become_worker(const KeeperEnds& ends, pid_t parent, const std::string& exec
   } else {
     fcntl(socket, F_SETFD, 0);
   }
-  if (!keep_others) close_between(k_socket + 1, ~0u);
+  if (!keep_others) {
+    close_between(k_socket + 1, ~0u);
+    give_up_tracing();
+  }
   const std::string number = std::to_string(socket);
   // The path is gone when kbench was rebuilt meanwhile; the link still leads to the same program.
   for (const char* path : {executable.c_str(), "/proc/self/exe"}) {
@@ -95,7 +120,10 @@ void keep(const KeeperEnds& ends, const std::string& executable) {
   setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "kbench-keeper");
+  // What it inherits of the runner's memory is no more the worker's business than the runner's own.
+  prctl(PR_SET_DUMPABLE, 0);
   signal(SIGPIPE, SIG_IGN);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
@@ -110,6 +138,7 @@ void keep(const KeeperEnds& ends, const std::string& executable) {
   const pid_t keeper = getpid();
   const pid_t worker = fork();
   if (worker == 0) become_worker(ends, keeper, executable, false);
+  if (worker < 0) tell(ends.status, -errno);
   close(ends.socket);
   close(ends.output);
 

@@ -199,6 +199,11 @@ void check_together(const VerbRow& row, const Options& options) {
     throw Error(ExitCode::usage,
                 "`kbench build` needs a kernel source; name it, as in `kbench build my.cu`");
   }
+  if (row.verb == Verb::profile_command && options.tool.empty()) {
+    throw Error(ExitCode::usage,
+                "`kbench profile-command` needs a profiler; name it, as in `kbench "
+                "profile-command nsys shape.txt`");
+  }
   if (row.verb == Verb::list && !options.file.empty()) {
     const std::vector<std::string_view> nouns = {"problems", "cases", "kernels", "devices"};
     if (std::find(nouns.begin(), nouns.end(), options.file) == nouns.end()) {
@@ -237,6 +242,7 @@ Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn
   options.mode = find_mode(row.name);
   options.file = row.second_argument.empty() ? line.argument : line.second_argument;
   if (row.verb == Verb::new_kernel) options.problem = line.argument;
+  if (row.verb == Verb::profile_command) options.tool = line.argument;
   options.command_line.assign(argv, argv + argc);
   apply(row, line, popcorn_seed, options);
   check_together(row, options);

@@ -13,7 +13,17 @@
 
 namespace kbench {
 
-enum class Verb { test, benchmark, leaderboard, profile, generate, list, new_kernel, build };
+enum class Verb {
+  test,
+  benchmark,
+  leaderboard,
+  profile,
+  generate,
+  list,
+  new_kernel,
+  build,
+  profile_command
+};
 
 /// --fresh-inputs: `automatic` is on in every mode that measures.
 enum class FreshInputs { automatic, on, off };
@@ -24,6 +34,7 @@ struct Options {
   const Mode* mode = nullptr;  ///< row of the mode table; null for the other verbs
   /// FILE, or the noun of `list`, or the kernel source of `new` and `build`; empty when absent.
   std::string file;
+  std::string tool;  ///< `nsys` or `ncu`, of profile-command
   std::string problem;
   std::string kernel;
   std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
@@ -42,6 +53,7 @@ struct Options {
   double call_timeout_s = 0;  ///< 0: the worker's default for its device
   bool in_process = false;
   std::string out;
+  std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark
   ColorChoice color = ColorChoice::automatic;
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <exception>
@@ -48,6 +49,7 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
                   Session& session, Watch& watch) {
   if (options.verb == Verb::list) return list(options, wiring.problems, session);
   if (options.verb == Verb::new_kernel) return new_kernel(options);
+  if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
   if (options.verb == Verb::build) return build(options, session, watch);
   if (options.verb == Verb::generate) {
     const Plan plan = make_plan(options, wiring.problems, {});
@@ -57,9 +59,16 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
   return run_mode(options, wiring.problems, std::move(popcorn), session, watch);
 }
 
+/// A worker of the same account, whatever it holds, must not reach this process's descriptors
+/// through /proc. Tools that look into kbench on purpose may.
+void shut_out_workers(const Options& options) {
+  if (!options.in_process && detect_profiler().empty()) prctl(PR_SET_DUMPABLE, 0);
+}
+
 ExitCode run_options(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
                      Watch::Clock::time_point start) {
   Watch watch(start);
+  shut_out_workers(options);
   if (options.in_process) {
     say("--in-process: isolation is off, a kernel that crashes or hangs takes kbench with it");
   }

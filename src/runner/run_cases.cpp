@@ -310,6 +310,9 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
   begun_ = true;
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {
     run_case(i);
+    // No process that ran a kernel is left when the last lines are written: should one have found a
+    // way to the result descriptor, these lines come after its own.
+    if (i + 1 == record_.cases.size()) session_.finish();
     for (const auto& reporter : reporters) reporter->case_ended(record_, i);
   }
   record_.finished = true;
@@ -323,8 +326,6 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
       record_.exit_code = error.code();
     }
   }
-  // After the verdict: a worker that is slow to leave must not delay it.
-  session_.finish();
   return record_.exit_code;
 }
 

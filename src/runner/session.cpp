@@ -19,8 +19,10 @@
 namespace kbench {
 namespace {
 
-/// Loading a plug-in and opening a device; a constructor of a plug-in may hang.
+/// Loading a plug-in and opening a device; a constructor of a plug-in may hang. Also what a worker
+/// may take until the first word on a job.
 constexpr double k_set_up_limit_s = 120;
+constexpr double k_longest_limit_s = 1e9;
 /// A worker that is let go may have a profiler's data to write.
 constexpr std::chrono::seconds k_farewell(10);
 
@@ -50,7 +52,12 @@ std::variant<Hello, Failure> Session::set_up(Setup setup) {
   if (abandoned_) {
     return Failure{Failure::Kind::hang, "not run (the worker's thread does not return)"};
   }
-  worker_ = start_();
+  try {
+    worker_ = start_();
+  } catch (const Error& error) {
+    // No reason to lose a verdict: this case fails, and the next one tries again.
+    return Failure{Failure::Kind::none, error.what()};
+  }
   decoder_ = FrameDecoder();
   received_.clear();
   status_ready_ = false;
@@ -73,6 +80,7 @@ std::variant<Reply, Failure> Session::run(Job job) {
   output_.begin_case();
   job.token = random_token();
   event_ = Event{};
+  event_.limit_s = k_set_up_limit_s;
   Answer answer = converse(job.token, job);
   if (std::holds_alternative<Hello>(answer)) {
     return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
@@ -110,16 +118,22 @@ void Session::end() {
 
 Session::Answer Session::converse(const std::string& token, const Message& message) {
   token_ = token;
-  hang_at_.reset();
-  if (event_.limit_s > 0) {
-    hang_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(event_.limit_s));
-  }
+  begin_limit();
   if (!send(encode_frame(to_json(message)))) return channel_closed();
   Answer answer = wait_for_answer();
   read_output();
   output_.flush();
   return answer;
+}
+
+/// The newest event's limit runs from now on.
+void Session::begin_limit() {
+  hang_at_.reset();
+  // Somebody with a debugger may stop in kbench's own code for as long as they like.
+  const bool own_code_of_thread = event_.what.empty() && worker_->status() < 0;
+  if (own_code_of_thread || !(event_.limit_s > 0) || !std::isfinite(event_.limit_s)) return;
+  const std::chrono::duration<double> limit(std::min(event_.limit_s, k_longest_limit_s));
+  hang_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
 }
 
 bool Session::send(std::string_view frame) {
@@ -213,12 +227,7 @@ std::optional<Session::Answer> Session::take_message(const std::string& payload)
   if (token != token_) throw std::runtime_error("a message without the token of the job");
   if (auto* event = std::get_if<Event>(&message)) {
     event_ = std::move(*event);
-    hang_at_.reset();
-    if (event_.limit_s > 0 && std::isfinite(event_.limit_s)) {
-      const double limit_s = std::min(event_.limit_s, 1e9);
-      hang_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(limit_s));
-    }
+    begin_limit();
     return std::nullopt;
   }
   if (auto* hello = std::get_if<Hello>(&message)) return std::move(*hello);
@@ -233,7 +242,7 @@ std::optional<Session::Answer> Session::check_limits() {
   if (hang_at_ && Clock::now() >= *hang_at_) {
     return fail(Failure::Kind::hang,
                 fmt::format("{} did not return within {:g} s: killed{}",
-                            event_.what.empty() ? "the worker" : to_one_line(event_.what),
+                            event_.what.empty() ? "kbench's own code" : to_one_line(event_.what),
                             event_.limit_s, phase()));
   }
   return std::nullopt;

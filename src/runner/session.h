@@ -18,7 +18,8 @@ namespace kbench {
 
 /// Why there is no answer. `words` is what the case fails with.
 struct Failure {
-  enum class Kind { death, hang, disturbed, stopped } kind = Kind::death;
+  /// `none`: no worker could be started.
+  enum class Kind { death, hang, disturbed, stopped, none } kind = Kind::death;
   std::string words;
 };
 
@@ -58,6 +59,7 @@ class Session {
   void wait_for_news();
   bool read_socket();
   void read_output();
+  void begin_limit();
   Failure fail(Failure::Kind kind, std::string words);
   Failure channel_closed();
   std::string phase() const;

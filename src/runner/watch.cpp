@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 #include <sys/signalfd.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,12 +13,28 @@
 #include "core/error.h"
 
 namespace kbench {
+namespace {
+
+/// A thread that a library started before the signals were blocked may be given one. It blocks the
+/// signal for itself and passes it on, until it waits where the descriptor finds it.
+void pass_on(int signal, siginfo_t*, void* context) {
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  kill(getpid(), signal);
+}
+
+}  // namespace
 
 Watch::Watch(Clock::time_point start) : start_(start) {
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  for (int signal : k_signals) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, &before_);
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (std::size_t i = 0; i < k_signals.size(); ++i) {
+    sigaction(k_signals[i], &action, &actions_before_[i]);
+  }
   fd_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd_) {
     throw Error(ExitCode::usage, fmt::format("cannot watch signals (signalfd: {}); raise the limit "
@@ -28,6 +46,9 @@ Watch::Watch(Clock::time_point start) : start_(start) {
 Watch::~Watch() {
   // Signals that came late must not strike when they are unblocked.
   must_stop();
+  for (std::size_t i = 0; i < k_signals.size(); ++i) {
+    sigaction(k_signals[i], &actions_before_[i], nullptr);
+  }
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 

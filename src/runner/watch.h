@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace kbench {
 
-/// Takes the three signals through a descriptor while it lives, so that no code runs in a handler
-/// and the verdict is always written. Later signals change nothing: what is left to do is short.
+/// Takes the three signals through a descriptor while it lives, so that the verdict is always
+/// written, whichever thread of this process a signal is given to. Later signals change nothing:
+/// what is left to do is short.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,9 +36,12 @@ class Watch {
   std::string reason() const;
 
  private:
+  static constexpr std::array<int, 3> k_signals = {SIGTERM, SIGINT, SIGHUP};
+
   Clock::time_point start_;
   std::optional<double> limit_s_;
   sigset_t before_{};
+  std::array<struct sigaction, k_signals.size()> actions_before_{};
   Fd fd_;
   bool signalled_ = false;
   bool expired_ = false;

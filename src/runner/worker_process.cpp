@@ -46,6 +46,13 @@ Pipe make_pipe() {
 }
 
 std::string describe(int wait_status) {
+  if (wait_status < 0) {
+    return fmt::format("could not be started (fork: {})", std::strerror(-wait_status));
+  }
+  if (WIFSTOPPED(wait_status)) {
+    const char* name = sigabbrev_np(WSTOPSIG(wait_status));
+    return fmt::format("stopped by SIG{}", name != nullptr ? name : "?");
+  }
   if (WIFSIGNALED(wait_status)) {
     const char* name = sigabbrev_np(WTERMSIG(wait_status));
     return name != nullptr ? fmt::format("killed by SIG{}", name)
@@ -172,7 +179,13 @@ class PlainWorker : public ForkedWorker {
     if (worker_ == 0) {
       become_worker({-1, -1, worker_socket_.get(), worker_output_.get()}, parent, executable, true);
     }
-    status_ = open_process(worker_);
+    try {
+      status_ = open_process(worker_);
+    } catch (const Error&) {
+      kill(worker_, SIGKILL);
+      waitpid(worker_, nullptr, 0);
+      throw;
+    }
     hand_over();
   }
   ~PlainWorker() override { end(); }

@@ -73,6 +73,7 @@ CaseRun::CaseRun(Device& device, const Problem& problem, const kbench_kernel& ke
       session_(device, kernel, progress, call_limit_s_) {}
 
 void CaseRun::set_up() {
+  progress_.own_code("set-up");
   const std::int64_t count = static_cast<std::int64_t>(job_.seeds.size());
   const bool measures = job_.kind == JobKind::measure;
   if (measures) {

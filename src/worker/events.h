@@ -14,15 +14,21 @@ namespace kbench {
 /// Takes one event to the runner. May throw when the channel is gone.
 using EventSink = std::function<void(const Event&)>;
 
+/// Seconds that any phase of kbench's own code stays below on a case of `batch` matrices of order n
+/// with `inputs` inputs, by orders of magnitude: only a worker that is stopped, or waits for a lock
+/// that a plug-in holds, takes so long.
+double own_code_limit_s(DeviceKind device, const Case& spec, std::size_t inputs);
+
 /// Speaks for one job. Never used between the start and the stop of a stopwatch.
 class Progress {
  public:
-  Progress(std::string token, EventSink sink) : token_(std::move(token)), sink_(std::move(sink)) {}
+  Progress(std::string token, EventSink sink, double own_limit_s)
+      : token_(std::move(token)), sink_(std::move(sink)), own_limit_s_(own_limit_s) {}
 
-  /// kbench's own code runs from here on; nothing but the run's time limit is enforced.
+  /// kbench's own code runs from here on.
   void own_code(const std::string& phase, std::int64_t repeat = 0, double mean_ns = 0,
                 double err_ns = 0) const {
-    sink_(Event{token_, phase, repeat, 0, "", mean_ns, err_ns});
+    sink_(Event{token_, phase, repeat, own_limit_s_, "", mean_ns, err_ns});
   }
 
   /// The plug-in's function `what` runs from here on and must be back within `limit_s` seconds.
@@ -34,6 +40,7 @@ class Progress {
  private:
   std::string token_;
   EventSink sink_;
+  double own_limit_s_;
 };
 
 }  // namespace kbench

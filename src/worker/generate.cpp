@@ -36,7 +36,8 @@ void make_folder(const std::string& folder) {
 
 void run_generate(Device& device, const Problem& problem, const Job& job, const EventSink& sink,
                   Reply& reply) {
-  const Progress progress(job.token, sink);
+  const Progress progress(job.token, sink,
+                          own_code_limit_s(device.info().kind, job.spec, job.seeds.size()));
   require_memory(device, problem, job.spec, 1, Holds::inputs_only);
   make_folder(job.out);
   Buffer<float> input(device, job.spec.batch * job.spec.n * job.spec.n);

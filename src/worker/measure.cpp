@@ -289,7 +289,8 @@ bool Loop::profiled_call(bool range) {
 void run_kernel_job(Device& device, const Problem& problem, const kbench_kernel& kernel,
                     const Job& job, const EventSink& sink, Reply& reply) {
   KBENCH_ASSERT(!job.seeds.empty());
-  const Progress progress(job.token, sink);
+  const Progress progress(job.token, sink,
+                          own_code_limit_s(device.info().kind, job.spec, job.seeds.size()));
   CaseRun run(device, problem, kernel, job, progress, reply);
   try {
     run.set_up();

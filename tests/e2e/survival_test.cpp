@@ -23,6 +23,7 @@ const std::vector<Row> k_rows = {
     {"segfault", k_segv},
     {"abort", k_abrt},
     {"exit0", {"worker exited with status 0 before replying (phase: checked pass 1)"}},
+    {"terminates", {"worker killed by SIGTERM before replying (phase: checked pass 1)"}},
     {"hang", k_hang},
     {"changes_signals_hangs", k_hang},
     {"chatter_endless", k_hang},
@@ -80,6 +81,19 @@ TEST_CASE("a plug-in that leaves its process no memory fails in words") {
     const std::string error = outcome.line("benchmark.1.error");
     CHECK(begins_with_any(error, k_no_memory));
   }
+}
+
+TEST_CASE("in-process a signal ends the run with a verdict, whichever thread it is given to") {
+  // The threads of a BLAS exist before kbench can block anything.
+  const std::string plugin = "terminates";
+  const Outcome outcome = run_kbench("benchmark", k_around_bad, test_plugin(plugin),
+                                     short_run(plugin, {"--in-process"}));
+  INFO(outcome.lines << outcome.err);
+  CHECK(outcome.status == 112);
+  CHECK(outcome.line("benchmark.2.error") == "not run (interrupted)");
+  CHECK(outcome.line("check") == "fail");
+  REQUIRE(outcome.document.is_object());
+  CHECK(outcome.document.at("verdict") == "fail");
 }
 
 TEST_CASE("a hang is told with its limit and where it was") {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "core/frame.h"
@@ -80,14 +82,14 @@ pid_t start_daemon() {
   return daemon;
 }
 
-void send_event(int socket, const Job& job, const char* phase, std::int64_t repeat,
-                double limit_s) {
+void send_event(int socket, const Job& job, const char* phase, std::int64_t repeat, double limit_s,
+                const char* what = "custom_kernel") {
   Event event;
   event.token = job.token;
   event.phase = phase;
   event.repeat = repeat;
   event.limit_s = limit_s;
-  event.what = "custom_kernel";
+  event.what = what;
   send_message(socket, event);
 }
 
@@ -167,6 +169,36 @@ void clockless(int socket, const Job& job) {
   send_message(socket, reply);
 }
 
+pid_t parent_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  return std::atoi(line.c_str() + line.rfind(')') + 4);
+}
+
+/// Writes a verdict into every descriptor of the keeper and the runner that /proc lets it open.
+void reach(int socket, const Job& job) {
+  int reached = 0;
+  for (const pid_t process : {getppid(), parent_of(getppid())}) {
+    for (int fd = 0; fd < 64; ++fd) {
+      const std::string path = fmt::format("/proc/{}/fd/{}", process, fd);
+      const int copy = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+      if (copy < 0) continue;
+      ++reached;
+      send_bytes(copy, "check: pass\n");
+      if (write(copy, "check: pass\n", 12) < 0) continue;
+    }
+  }
+  pass_with(socket, job, fmt::format("reached {}", reached));
+}
+
+/// From now on the runner can open nothing.
+void starve(int, const Job&) {
+  const rlimit none{3, 3};
+  prlimit(parent_of(getppid()), RLIMIT_NOFILE, &none, nullptr);
+  raise(SIGKILL);
+}
+
 using Behaviour = std::function<void(int socket, const Job& job)>;
 
 void chatter(int socket, const Job& job) {
@@ -216,6 +248,18 @@ const std::map<std::string, Behaviour>& behaviours() {
          send_event(s, job, "checked pass", 2, 0.125);
          wait_forever();
        }},
+      {"stuck",
+       [](int s, const Job& job) {
+         send_event(s, job, "check", 2, 0.125, "");
+         wait_forever();
+       }},
+      {"stops",
+       [](int s, const Job& job) {
+         send_event(s, job, "check", 2, 0, "");
+         raise(SIGSTOP);
+       }},
+      {"reaches", reach},
+      {"starves", starve},
       {"wait",
        [](int, const Job&) {
          report_processes({getpid(), start_daemon()});
@@ -398,6 +442,11 @@ int fake_serve(int socket) {
     decoder.feed({bytes.data(), static_cast<std::size_t>(count)});
   }
   log_line("left by itself");
+  if (const std::string lines = variable("FAKE_LINES"); !lines.empty()) {
+    std::stringstream text;
+    text << std::ifstream(lines).rdbuf();
+    log_line("lines when it left:\n" + text.str());
+  }
   close(socket);
   return 0;
 }

@@ -26,6 +26,7 @@ TEST_CASE("a kernel that breaks the worker is one failed case in words and the r
       {"latesegv", "worker killed by SIGSEGV before replying (phase: repeat 3)"},
       {"exit0", "worker exited with status 0 before replying"},
       {"hang", "custom_kernel did not return within 0.125 s: killed (phase: checked pass 2)"},
+      {"stuck", "kbench's own code did not return within 0.125 s: killed (phase: check 2)"},
       {"garbage", "worker's channel was disturbed (the stream holds bytes that are no frame)"},
       {"wrongtoken", "worker's channel was disturbed (a message without the token of the job)"},
       {"wrongtype", "worker's channel was disturbed (a message that only the runner sends)"},
@@ -160,4 +161,51 @@ TEST_CASE("in-process runs the worker in a thread, says so, and still ends when 
   CHECK_THAT(hang.lines, ContainsSubstring("test.0.error: custom_kernel did not return"));
   CHECK_THAT(hang.lines, ContainsSubstring("test.1.error: not run (the worker's thread"));
   CHECK_THAT(hang.lines, ContainsSubstring("check: fail\n"));
+}
+
+TEST_CASE("a worker that is stopped is ended at once and the rest still runs") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", case_line("stops") + case_line("dense"));
+  const PopcornOutcome outcome = popcorn_run(tree, {"test", file, "--problem", "qr_v2"});
+  CHECK(outcome.status == 112);
+  CHECK_THAT(outcome.lines, ContainsSubstring("test.0.error: worker stopped by SIGSTOP before "
+                                              "replying (phase: check 2)\n"));
+  CHECK_THAT(outcome.lines, ContainsSubstring("test.1.status: pass\n"));
+}
+
+TEST_CASE("no descriptor of the runner or its keeper can be opened by a worker") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", case_line("reaches") + case_line("wrong"));
+  const PopcornOutcome outcome = popcorn_run(tree, {"test", file, "--problem", "qr_v2"});
+  CHECK_THAT(outcome.lines, ContainsSubstring("test.0.message: reached 0\n"));
+  CHECK_THAT(outcome.lines, !ContainsSubstring("check: pass"));
+}
+
+TEST_CASE("no worker is left when the last case and the verdict are written") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", case_line("dense") + case_line("dense"));
+  const std::string lines = tree.write("lines", "");
+  const int fd = open(lines.c_str(), O_WRONLY);
+  Kbench kbench(
+      tree, {"test", file, "--problem", "qr_v2"},
+      {{"POPCORN_FD", std::to_string(fd)}, {"FAKE_LOG", tree.path("log")}, {"FAKE_LINES", lines}},
+      {fd});
+  close(fd);
+  CHECK(kbench.wait().status == 0);
+  const std::string log = tree.read("log");
+  CHECK_THAT(log, ContainsSubstring("lines when it left:\ntest-count: 2\ntest.0.spec"));
+  CHECK_THAT(log, !ContainsSubstring("test.1"));
+  CHECK_THAT(tree.read("lines"), ContainsSubstring("test.1.status: pass\n"));
+}
+
+TEST_CASE("when no second worker can be started the cases fail in words and there is a verdict") {
+  const Tree tree;
+  const std::string file =
+      tree.write("f.txt", case_line("dense") + case_line("starves") + case_line("dense"));
+  const PopcornOutcome outcome = popcorn_run(tree, {"test", file, "--problem", "qr_v2"});
+  CHECK(outcome.status == 112);
+  CHECK_THAT(outcome.lines, ContainsSubstring("test.0.status: pass\n"));
+  CHECK_THAT(outcome.lines,
+             ContainsSubstring("test.2.error: cannot start a worker (socketpair: Too many open "
+                               "files); free processes and descriptors\ncheck: fail\n"));
 }

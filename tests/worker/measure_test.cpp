@@ -183,14 +183,15 @@ TEST_CASE("the reply holds the worst figures of all checks, in gate order") {
   CHECK(bench.reply.workspace_bytes == 10);
 }
 
-TEST_CASE("events limit plug-in code and nothing else") {
+TEST_CASE("events limit plug-in code, and generously the code of kbench itself") {
   Bench bench;
   bench.job.warm_up = StopLimits{2, 1e8};
   bench.run();
   for (const Event& event : bench.events) {
     CAPTURE(event.phase);
     CHECK(event.token == "t");
-    CHECK((event.limit_s > 0) == !event.what.empty());
+    CHECK(event.limit_s > 0);
+    if (event.what.empty()) CHECK(event.limit_s >= 120);
   }
   const auto with = [&](const std::string& phase, const std::string& what) {
     return std::count_if(bench.events.begin(), bench.events.end(), [&](const Event& event) {
@@ -204,6 +205,21 @@ TEST_CASE("events limit plug-in code and nothing else") {
   CHECK(with("repeat", "custom_kernel") == 1);
   CHECK(with("destroy", "destroy") == 1);
   CHECK(with("check", "") >= 3);
+}
+
+TEST_CASE("the limit of kbench's own code grows with the case and is never less than minutes") {
+  const auto limit = [](DeviceKind device, std::int64_t batch, std::int64_t n, std::size_t inputs) {
+    Case spec;
+    spec.batch = batch;
+    spec.n = n;
+    return own_code_limit_s(device, spec, inputs);
+  };
+  CHECK(limit(DeviceKind::cuda, 1, 1, 1) >= 120);
+  CHECK(limit(DeviceKind::host, 1, 1, 1) >= 600);
+  // At 1 GFLOP/s the checks of two 4096 x 4096 matrices take a quarter of an hour.
+  CHECK(limit(DeviceKind::host, 2, 4096, 1) > 3600);
+  CHECK(limit(DeviceKind::cuda, 640, 512, 1) < 600);
+  CHECK(limit(DeviceKind::cuda, 20, 32, 50) < 200);
 }
 
 TEST_CASE("the limit of a timed repeat is the call's plus ten times what the calls took before") {
