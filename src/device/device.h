@@ -77,10 +77,11 @@ class Device {
 
   /// Waits for the whole device. Throws DeviceError for any error since the last call.
   virtual void synchronize() = 0;
-  /// Waits for the stream, then for the whole device. Nanoseconds that the device took longer than
-  /// the stream: more than a few thousand mean that something ran elsewhere. 0 on the host, where
-  /// nothing tells. Throws like synchronize.
-  virtual double drain() = 0;
+  /// Waits for the stream, sleeps `settle_ns` nanoseconds, then waits for the whole device: the
+  /// nanoseconds of that last wait. Work elsewhere lengthens it, but so does what the driver tidies
+  /// up after many launches (tens of microseconds), which a sleep does not shorten. 0 on the host,
+  /// where nothing tells. Throws like synchronize.
+  virtual double drain(double settle_ns) = 0;
   /// Throws DeviceError when the last launch failed (a launch error of a plug-in shows here). Does
   /// not wait.
   virtual void check_launch() = 0;

@@ -216,6 +216,16 @@ std::string CaseArrays::changed_since_snapshot() const {
   return "memory between the outputs";
 }
 
+std::string CaseArrays::written_in_snapshot(std::int64_t j) const {
+  const Tensors& own = tensors_[static_cast<std::size_t>(j)];
+  for (std::size_t k = 0; k < own.snapshot_data.size(); ++k) {
+    const std::int64_t bytes = output_count(k) * std::int64_t{sizeof(float)};
+    if (device_.holds_only(own.snapshot_data[k], k_poison, bytes)) continue;
+    return fmt::format("output `{}` of call {}", problem_.outputs()[k].name, j + 1);
+  }
+  return "";
+}
+
 std::int64_t CaseArrays::total_bytes() const {
   std::int64_t total = guarded_.total_bytes() + snapshot_.bytes();
   for (const Buffer<float>& input : pristine_) total += input.bytes();

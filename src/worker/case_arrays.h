@@ -62,6 +62,10 @@ class CaseArrays {
   /// ``output `H` (call 3)`` where outputs differ from the snapshot, or empty. Waits.
   std::string changed_since_snapshot() const;
 
+  /// ``output `H` (call 3)`` where an output of call j is not all poison in the snapshot, or empty.
+  /// Waits.
+  std::string written_in_snapshot(std::int64_t j) const;
+
   std::int64_t total_bytes() const;
 
  private:

@@ -37,16 +37,22 @@ class CaseRun {
   /// Enqueues a copy of all outputs; from here to the next pass it is what is judged.
   void take_snapshot();
   /// Throws when a guard is damaged, an output has changed since the snapshot, or any input has.
-  /// `rest_ns`: how much longer the device ran than the stream, which must not be much and often.
+  /// `rest_ns`: the wait for the device behind that for the stream. In an audit pass that is what
+  /// such a wait costs; in a timed one it must not be much more than that, and often.
   void inspect(double rest_ns = 0);
   /// Throws when an output has changed since the snapshot.
   void require_finished(double rest_ns = 0);
   /// Judges the output of call j against its input. In a pass that is no timed one the reported
   /// figures are computed too.
   void check_output(std::int64_t j);
+  /// In a cut audit that ended after `made` calls: throws when the output of call j, which was not
+  /// made, is written.
+  void require_untouched(std::int64_t j, std::int64_t made);
   /// Throws what the plug-in did to the device, with `who` as the subject. DeviceError when the
   /// device is lost.
   void require_undisturbed(const std::string& who);
+  /// The same after a device failure, where a device that answers no question explains nothing.
+  void explain_failure(const std::string& who);
   /// Notes the floor, and throws when the mean of the samples lies below it.
   void judge_time();
   /// Takes the plug-in's report and closes the figures.
@@ -61,13 +67,15 @@ class CaseRun {
   KernelSession& session() { return session_; }
   std::span<const kbench_call> calls() const { return arrays_->calls(); }
   double call_limit_s() const { return call_limit_s_; }
+  bool is_audit() const { return pass_.stage == Stage::audit || pass_.stage == Stage::cut_audit; }
 
  private:
   /// Saves the arrays of call j where that is asked for, and throws. A damaged guard goes before
   /// any other reason.
   [[noreturn]] void fail(std::int64_t j, std::string text);
+  void require_undisturbed(const std::string& who, const Disturbance& found);
   void take_figures(const std::vector<Figure>& figures);
-  bool is_repeat() const { return pass_.stage == Stage::timed || pass_.stage == Stage::audit; }
+  bool is_repeat() const { return pass_.stage == Stage::timed || is_audit(); }
   bool input_is_intact(std::int64_t j);
   void require_quiet(double rest_ns);
   std::span<const float* const> judged(std::int64_t j) const;
@@ -83,7 +91,8 @@ class CaseRun {
   double call_limit_s_;
   Pass pass_;
   bool has_snapshot_ = false;
-  std::int64_t waited_ = 0, late_ = 0;  // repeats so far, and those with work left elsewhere
+  std::vector<double> rests_ns_;         // of the timed repeats
+  std::optional<double> rest_price_ns_;  // the longest wait of an audit, when nothing ran any more
   std::optional<CaseArrays> arrays_;
   std::optional<RepeatInputs> inputs_;
   std::unique_ptr<Checker> checker_;

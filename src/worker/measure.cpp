@@ -35,15 +35,41 @@ void complete_calls(Device& device) {
 
 constexpr std::int64_t k_least_audits = 2, k_repeats_of_audit = 8, k_least_repeats = 3;
 
+// In an audit repeat the wait for the device begins so much later than the stream's end: work left
+// elsewhere is over by then, and what the wait takes is its own price.
+constexpr double k_settle_ns = 2e6;
+
+std::uint64_t audit_random(const Job& job, std::int64_t number, std::int64_t purpose) {
+  return fresh_seed(job.spec.seed, job.nonce, {Stage::audit, number}, purpose);
+}
+
 /// The timed repeat that audit repeat `number` (from 1) comes before at the latest: two among the
 /// first three, which every loop has, then one at random in every eight.
 std::int64_t audit_place(const Job& job, std::int64_t number) {
-  const std::uint64_t random = fresh_seed(job.spec.seed, job.nonce, {Stage::audit, number}, -1);
+  const std::uint64_t random = audit_random(job, number, -1);
   const auto below = [&](std::int64_t bound) {
     return static_cast<std::int64_t>(random % static_cast<std::uint64_t>(bound));
   };
   if (number <= k_least_audits) return 1 + below(k_least_repeats);
   return k_repeats_of_audit * (number - k_least_audits) + 1 + below(k_repeats_of_audit);
+}
+
+/// One of the first two audits is cut, the other is not; later ones are as it happens. A repeat of
+/// one call cannot be cut.
+Stage audit_stage(const Job& job, std::int64_t number) {
+  if (job.seeds.size() < 2) return Stage::audit;
+  const bool first_is_cut = audit_random(job, 1, -2) % 2 == 0;
+  if (number == 1) return first_is_cut ? Stage::cut_audit : Stage::audit;
+  if (number == 2) return first_is_cut ? Stage::audit : Stage::cut_audit;
+  return audit_random(job, number, -2) % 2 == 0 ? Stage::cut_audit : Stage::audit;
+}
+
+/// The calls that the pass makes: all of them, but in a cut audit 1 to count - 1.
+std::int64_t calls_of(const Job& job, Pass pass) {
+  const auto count = static_cast<std::int64_t>(job.seeds.size());
+  if (pass.stage != Stage::cut_audit) return count;
+  return 1 + static_cast<std::int64_t>(audit_random(job, pass.number, -3) %
+                                       static_cast<std::uint64_t>(count - 1));
 }
 
 class Loop {
@@ -85,7 +111,7 @@ class Loop {
   Device& device_;
   std::unique_ptr<Stopwatch> stopwatch_;
   double slowest_s_ = 0;
-  double rest_ns_ = 0;  // how much longer the device ran than the stream
+  double rest_ns_ = 0;  // the wait for the device behind that for the stream
   bool called_ = false;
 };
 
@@ -94,12 +120,7 @@ void Loop::blame_kernel(Function function) {
   try {
     function();
   } catch (const DeviceError& error) {
-    try {
-      run_.require_undisturbed(k_range);
-    } catch (const DeviceError& reason) {
-      if (reason.sticky()) throw;
-      // A device that answers no question keeps its first error.
-    }
+    run_.explain_failure(k_range);
     throw DeviceError(fmt::format("custom_kernel failed on the device ({})", error.what()),
                       error.sticky());
   }
@@ -137,7 +158,7 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range) {
     if (!succeeded) return;
     run_.take_snapshot();
     device_.check_launch();
-    rest_ns_ = device_.drain();
+    rest_ns_ = device_.drain(run_.is_audit() ? k_settle_ns : 0);
   });
   session.calls_done();
   if (!succeeded) session.throw_failure(k_range);
@@ -146,7 +167,8 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range) {
 
 bool Loop::timed_window(Pass pass, bool range) {
   KernelSession& session = run_.session();
-  const std::span<const kbench_call> calls = run_.calls();
+  const std::span<const kbench_call> calls =
+      run_.calls().first(static_cast<std::size_t>(calls_of(run_.job(), pass)));
   const bool audits = pass.stage == Stage::audit;
   bool succeeded = true;
   if (range) {
@@ -198,13 +220,16 @@ void Loop::checked_pass(Stage stage) {
 void Loop::judge(Pass pass) {
   run_.progress().own_code("check", pass.number);
   run_.inspect(rest_ns_);
-  for (std::int64_t j = 0; j < count(); ++j) run_.check_output(j);
+  const std::int64_t made = calls_of(run_.job(), pass);
+  for (std::int64_t j = 0; j < made; ++j) run_.check_output(j);
+  for (std::int64_t j = made; j < count(); ++j) run_.require_untouched(j, made);
   // A device has been waited for. A thread of the host has not: it may have gone on until now.
   if (device_.info().kind == DeviceKind::host) run_.require_finished();
 }
 
 void Loop::audit() {
-  const Pass pass{Stage::audit, ++run_.reply().audit_repeats};
+  const std::int64_t number = ++run_.reply().audit_repeats;
+  const Pass pass{audit_stage(run_.job(), number), number};
   call_all("audit", pass, false);
   judge(pass);
 }

@@ -17,7 +17,7 @@ const Words k_late = {k_unwritten[0], "work was still running "};
 const std::vector<Row> k_rows = {
     {"cached_by_address", k_stale},
     {"keeps_state", k_stale},
-    {"all_in_first_call", k_unwritten},
+    {"all_in_first_call", {k_unwritten[0], "custom_kernel wrote output `H` of call "}},
     {"all_in_last_call", k_unwritten},
     {"modifies_input", {"custom_kernel changed its input (call 1); inputs are read-only"}},
     {"modifies_input_when_timed", {"custom_kernel changed its input (call "}},
@@ -35,7 +35,8 @@ const std::vector<Row> k_rows = {
 
 const std::vector<Row> k_cuda_rows = {
     {"cuda_unjoined_stream", k_late},
-    {"cuda_early_stream", {"output `H` is not finite (", "factor residual is too large ("}},
+    {"cuda_early_stream",
+     {"output `H` is not finite (", "factor residual is too large (", k_late[1]}},
     {"cuda_late_stream", {"work was still running "}},
     {"cuda_persisting_l2", {"custom_kernel raised the persisting-L2 limit to "}},
 };

@@ -53,7 +53,7 @@ class CountingDevice : public Device {
     return device_.equal(a, b, bytes);
   }
   void synchronize() override { device_.synchronize(); }
-  double drain() override { return device_.drain(); }
+  double drain(double settle_ns) override { return device_.drain(settle_ns); }
   Disturbance disturbance() override { return device_.disturbance(); }
   Speed speed() override { return device_.speed(); }
   void check_launch() override { device_.check_launch(); }

@@ -47,6 +47,7 @@ class FakeDevice : public Device {
   bool sticky = false;
   std::function<void()> at_drain = [] {};
   std::vector<double> rests_ns;  ///< what drain answers, the last one again and again; empty: 0
+  double price_ns = 0;           ///< what it answers after a sleep
   Disturbance disturbed;         ///< told once, after `disturb_after` questions
   std::int64_t disturb_after = 0;
   Speed best;
@@ -99,9 +100,10 @@ class FakeDevice : public Device {
     return std::memcmp(a, b, static_cast<std::size_t>(bytes)) == 0;
   }
   void synchronize() override { note("synchronize"); }
-  double drain() override {
+  double drain(double settle_ns) override {
     note("drain");
     at_drain();
+    if (settle_ns > 0) return price_ns;
     if (rests_ns.empty()) return 0;
     return rests_ns[std::min(drained_++, rests_ns.size() - 1)];
   }

@@ -39,6 +39,15 @@ int remember_calls(void*, const kbench_call* calls, std::int32_t count) {
   return 0;
 }
 
+/// What one audit repeat did on the device, from its event to the end of its wait.
+Diary audit_window(const FreshBench& bench, int number) {
+  return bench.between("event audit", "drain", number - 1);
+}
+
+bool is_cut(const Diary& window) {
+  return std::count(window.begin(), window.end(), "custom_kernel") == 1;
+}
+
 float first_of(const kbench_call* call) { return *static_cast<float*>(call->inputs[0].data); }
 
 }  // namespace
@@ -129,18 +138,31 @@ TEST_CASE("jobs that measure nothing see the published inputs") {
   }
 }
 
-TEST_CASE("in an audit repeat each input arrives between the calls, outside any range") {
+TEST_CASE("one audit brings each input between the calls, one ends before the last call") {
+  const Diary hiding = {"event audit", "flush_cache",   "start", "copy", "custom_kernel", "fill",
+                        "copy",        "custom_kernel", "stop",  "copy", "check_launch",  "drain"};
+  const Diary cut = {"event audit", "flush_cache", "start",        "custom_kernel",
+                     "stop",        "copy",        "check_launch", "drain"};
+  int cut_first = 0;
+  for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
+    FreshBench bench(nonce);
+    bench.run();
+    const Diary first = audit_window(bench, 1), second = audit_window(bench, 2);
+    CHECK(first == (is_cut(first) ? cut : hiding));
+    CHECK(second == (is_cut(first) ? hiding : cut));
+    cut_first += is_cut(first) ? 1 : 0;
+  }
+  CHECK(cut_first > 3);
+  CHECK(cut_first < 17);
+}
+
+TEST_CASE("a repeat of one call is never cut") {
   FreshBench bench;
+  bench.job.seeds = {11};
+  bench.job.exact_repeats = 80;
   bench.run();
-  // The first flush of set-up is followed by an audit or a timed repeat; find the first audit.
-  const Diary& diary = bench.device.diary;
-  const auto event = std::find(diary.begin(), diary.end(), "event audit");
-  REQUIRE(event != diary.end());
-  const Diary window(event, std::find(event, diary.end(), "drain") + 1);
-  const Diary expected = {"event audit",   "flush_cache", "start",        "copy",
-                          "custom_kernel", "fill",        "copy",         "custom_kernel",
-                          "stop",          "copy",        "check_launch", "drain"};
-  CHECK(window == expected);
+  CHECK(bench.error == "");
+  CHECK(bench.count("custom_kernel") == 1 + 80 + bench.reply.audit_repeats);
 }
 
 TEST_CASE("in an audit repeat each input is there during its own call alone, else during all") {
@@ -155,8 +177,8 @@ TEST_CASE("in an audit repeat each input is there during its own call alone, els
   };
   bench.run();
   CHECK(bench.error == "");
-  CHECK(hidden == 2 * 2);
-  CHECK(shown == 5 * 2);  // the checked pass and the timed repeats
+  CHECK(hidden == 2);
+  CHECK(shown == 5 * 2 + 1);  // the checked pass, the timed repeats and the call of the cut audit
 }
 
 TEST_CASE("one repeat in eight is an audit, two at least, at places that follow from the nonce") {
@@ -190,36 +212,43 @@ TEST_CASE("one repeat in eight is an audit, two at least, at places that follow 
   CHECK(orders.size() > 10);
 }
 
-TEST_CASE("work done in another call is caught by an audit repeat and by nothing else") {
-  struct Row {
-    bool first;
-    std::int64_t victim;  // the call whose work another does, from 1
-  };
-  for (const Row& row : {Row{true, 2}, Row{false, 1}}) {
-    for (const bool fresh : {false, true}) {
-      CAPTURE(row.first, fresh);
-      FreshBench bench;
-      bench.job.fresh_inputs = fresh;
-      bench.table.prepare = remember_calls;
-      // Honest in the checked pass; later the first or the last call does all the work.
-      static const std::vector<Event>* said;
-      static bool in_first;
-      said = &bench.events;
-      in_first = row.first;
-      bench.table.custom_kernel = [](void* state, const kbench_call* call) {
-        if (said->back().phase == "checked pass") return fake_custom_kernel(state, call);
-        if (call != (in_first ? prepared.front() : prepared.back())) return 0;
-        for (const kbench_call* each : prepared) fake_custom_kernel(state, each);
-        return 0;
-      };
-      bench.run();
-      const std::string caught = fmt::format(
-          "H is no copy of A (call {} of audit repeat 1, seed {}, fresh input; it was "
-          "there during this call alone, so no other can do its work)",
-          row.victim, 10 + row.victim);
-      CHECK(bench.error == (fresh ? caught : ""));
+TEST_CASE("work done in another call is caught by both kinds of audit and by nothing else") {
+  std::set<std::string> errors;
+  for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
+    for (const bool first : {true, false}) {
+      for (const bool fresh : {false, true}) {
+        CAPTURE(nonce, first, fresh);
+        FreshBench bench(nonce);
+        bench.job.fresh_inputs = fresh;
+        bench.table.prepare = remember_calls;
+        // Honest in the checked pass; later the first or the last call does all the work.
+        static const std::vector<Event>* said;
+        static bool in_first;
+        said = &bench.events;
+        in_first = first;
+        bench.table.custom_kernel = [](void* state, const kbench_call* call) {
+          if (said->back().phase == "checked pass") return fake_custom_kernel(state, call);
+          if (call != (in_first ? prepared.front() : prepared.back())) return 0;
+          for (const kbench_call* each : prepared) fake_custom_kernel(state, each);
+          return 0;
+        };
+        bench.run();
+        CHECK(bench.error.empty() == !fresh);
+        if (fresh) errors.insert(bench.error);
+      }
     }
   }
+  // The call whose work another does is named, whichever audit came first.
+  const std::set<std::string> expected = {
+      "H is no copy of A (call 1 of audit repeat 1, seed 11, fresh input; it was there during this "
+      "call alone, so no other can do its work)",
+      "H is no copy of A (call 2 of audit repeat 1, seed 12, fresh input; it was there during this "
+      "call alone, so no other can do its work)",
+      "H is no copy of A (call 1 of audit repeat 1, seed 11, fresh input; the repeat ended early, "
+      "so no later call can do its work)",
+      "custom_kernel wrote output `H` of call 2 without that call (audit repeat 1 ended after call "
+      "1); each call does its own work and no other's"};
+  CHECK(errors == expected);
 }
 
 TEST_CASE("an answer that is kept from an earlier repeat is wrong for fresh inputs") {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/driver_version.h"
@@ -199,21 +200,16 @@ void CudaDevice::synchronize() {
   check_launch();
 }
 
-double CudaDevice::drain() {
-  check(cudaStreamSynchronize(stream_.get()), "waiting for the stream");
-  const double waited_ns = wait_for_device();
-  // The device is idle now: what the same wait costs then is the call's own price, which grows with
-  // the number of streams, and no work of anybody's.
-  const double idle_ns = wait_for_device();
-  check_launch();
-  return std::max(0.0, waited_ns - idle_ns);
-}
-
-double CudaDevice::wait_for_device() {
+double CudaDevice::drain(double settle_ns) {
   using Clock = std::chrono::steady_clock;
+  check(cudaStreamSynchronize(stream_.get()), "waiting for the stream");
+  if (settle_ns > 0)
+    std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(settle_ns));
   const Clock::time_point begin = Clock::now();
   check(cudaDeviceSynchronize(), "waiting for the device");
-  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  const double waited_ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  check_launch();
+  return waited_ns;
 }
 
 bool CudaDevice::has_lost_context() {

@@ -46,7 +46,7 @@ class CudaDevice final : public Device {
   bool equal(const void* a, const void* b, std::int64_t bytes) override;
 
   void synchronize() override;
-  double drain() override;
+  double drain(double settle_ns) override;
   void check_launch() override;
   void flush_cache() override;
   Disturbance disturbance() override;
@@ -63,8 +63,6 @@ class CudaDevice final : public Device {
   Ops& ops() override { return *ops_; }
 
  private:
-  /// cudaDeviceSynchronize, timed in nanoseconds.
-  double wait_for_device();
   void disable_persisting_lines(int index);
   void describe_device(int index);
   /// True once the context that kbench's stream and memory belong to has been destroyed.

@@ -63,27 +63,57 @@ __device__ bool finite(float value) {
   return (__float_as_uint(value) & 0x7F800000u) != 0x7F800000u;
 }
 
-// Reads 4 bytes a value. Blocks stop once an earlier index is known: an output of NaN alone would
-// otherwise meet in one atomic.
+// The first value of a word that is not finite, or the number of values in the word.
+__device__ int first_bad(float word) { return finite(word) ? 1 : 0; }
+__device__ int first_bad(float4 word) {
+  if (!finite(word.x)) return 0;
+  if (!finite(word.y)) return 1;
+  if (!finite(word.z)) return 2;
+  return finite(word.w) ? 4 : 3;
+}
+
+__device__ void set_zero(float& word) { word = 0.0f; }
+__device__ void set_zero(float4& word) { word = make_float4(0.0f, 0.0f, 0.0f, 0.0f); }
+
+// Reads 4 bytes a value, in words of 1 or 4 values; `count` of words. Blocks stop once an earlier
+// index is known: an output of NaN alone would otherwise meet in one atomic.
+template <class Word>
 __global__ void __launch_bounds__(k_threads)
-    find_non_finite(const float* data, std::int64_t count, unsigned long long* found) {
+    find_non_finite(const Word* data, std::int64_t count, unsigned long long* found) {
+  constexpr int k_values = static_cast<int>(sizeof(Word) / sizeof(float));
   constexpr std::int64_t k_chunk = k_threads * k_words_of_thread;
   const volatile unsigned long long* seen = found;
   for (std::int64_t at = blockIdx.x * k_chunk; at < count; at += gridDim.x * k_chunk) {
-    if (*seen <= static_cast<unsigned long long>(at)) return;
-    float values[k_words_of_thread];
+    if (*seen <= static_cast<unsigned long long>(at) * k_values) return;
+    Word words[k_words_of_thread];
 #pragma unroll
     for (int k = 0; k < k_words_of_thread; ++k) {
       const std::int64_t word = at + k * k_threads + threadIdx.x;
-      values[k] = word < count ? data[word] : 0.0f;
+      if (word < count) {
+        words[k] = data[word];
+      } else {
+        set_zero(words[k]);
+      }
     }
 #pragma unroll
     for (int k = 0; k < k_words_of_thread; ++k) {
-      if (!finite(values[k])) {
-        atomicMin(found, static_cast<unsigned long long>(at + k * k_threads + threadIdx.x));
+      const int bad = first_bad(words[k]);
+      if (bad < k_values) {
+        const std::int64_t word = at + k * k_threads + threadIdx.x;
+        atomicMin(found, static_cast<unsigned long long>(word * k_values + bad));
       }
     }
   }
+}
+
+template <class Word>
+cudaError_t launch_find_non_finite(cudaStream_t stream, const float* data, std::int64_t words,
+                                   std::uint64_t* found) {
+  const std::int64_t blocks = ceil_div(words, k_threads * k_words_of_thread);
+  find_non_finite<<<blocks_on_x(blocks < 4 * k_most_blocks ? blocks : 4 * k_most_blocks), k_threads,
+                    0, stream>>>(reinterpret_cast<const Word*>(data), words,
+                                 reinterpret_cast<unsigned long long*>(found));
+  return cudaGetLastError();
 }
 
 __global__ void do_nothing() {}
@@ -139,15 +169,14 @@ cudaError_t launch_equal(cudaStream_t stream, const void* a, const void* b, std:
 cudaError_t launch_first_non_finite(cudaStream_t stream, const float* data, std::int64_t count,
                                     std::uint64_t* found) {
   if (count <= 0) return cudaSuccess;
-  const std::int64_t blocks = ceil_div(count, k_threads * k_words_of_thread);
-  find_non_finite<<<blocks_on_x(blocks < 4 * k_most_blocks ? blocks : 4 * k_most_blocks), k_threads,
-                    0, stream>>>(data, count, reinterpret_cast<unsigned long long*>(found));
-  return cudaGetLastError();
+  const bool wide = reinterpret_cast<std::uintptr_t>(data) % sizeof(float4) == 0 && count % 4 == 0;
+  return wide ? launch_find_non_finite<float4>(stream, data, count / 4, found)
+              : launch_find_non_finite<float>(stream, data, count, found);
 }
 
 cudaError_t probe_kernel_image() {
   cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, find_non_finite);
+  return cudaFuncGetAttributes(&attributes, find_non_finite<float>);
 }
 
 }  // namespace kbench::cuda

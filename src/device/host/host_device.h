@@ -25,7 +25,7 @@ class HostDevice : public Device {
   bool holds_only(const void* data, std::uint8_t byte, std::int64_t bytes) override;
   bool equal(const void* a, const void* b, std::int64_t bytes) override;
   void synchronize() override {}
-  double drain() override { return 0; }
+  double drain(double) override { return 0; }
   void check_launch() override {}
   void flush_cache() override;
   Disturbance disturbance() override { return {}; }
