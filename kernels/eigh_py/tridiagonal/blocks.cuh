@@ -1,0 +1,95 @@
+// How the lower triangle of a matrix is cut into 64 x 64 blocks, in which order they are dealt to
+// the thread blocks of a cluster, and where each of these keeps what in its shared memory.
+//
+// Block columns die from the left, one every 64 steps. Dealt from the last column to the first,
+// the blocks still alive are at any time the first ones of everybody's share, so the work stays
+// even and the blocks that live longest get the fastest memory: registers, then shared memory.
+#ifndef KBENCH_EIGH_TRIDIAGONAL_BLOCKS_CUH
+#define KBENCH_EIGH_TRIDIAGONAL_BLOCKS_CUH
+
+#include <cstdint>
+
+#include "primitives.cuh"
+
+namespace tridiagonal {
+
+constexpr int k_side = 64;
+constexpr int k_block_elements = k_side * k_side;
+constexpr int k_warps = 8;
+constexpr int k_threads = k_warps * 32;
+constexpr int k_max_ranks = 16;
+/// From this many thread blocks on, sums are added where they are owned, and sent on from there.
+constexpr int k_two_stage_ranks = 8;
+
+__host__ __device__ constexpr int block_rows(int n) { return (n + k_side - 1) / k_side; }
+__host__ __device__ constexpr int triangle(int rows) { return rows * (rows + 1) / 2; }
+
+/// A block of the lower triangle by its block row and column.
+struct Place {
+  int row, column;
+};
+__device__ __forceinline__ Place place_of(int order, int rows) {
+  int t = 0;
+  while (triangle(t + 1) <= order) ++t;
+  const int column = rows - 1 - t;
+  return {column + order - triangle(t), column};
+}
+__device__ __forceinline__ int order_of(const Place& place, int rows) {
+  return triangle(rows - 1 - place.column) + place.row - place.column;
+}
+
+/// How many of the first `count` blocks are rank's.
+__host__ __device__ constexpr int share_of(int count, int rank, int ranks) {
+  return (count - rank + ranks - 1) / ranks;
+}
+
+/// Byte offsets into a thread block's shared memory. `padded` is n up to whole blocks; each thread
+/// block holds at most `blocks` matrix blocks.
+struct SharedLayout {
+  int padded, blocks;
+  int x, v, w, column, total, parts, sums, scalars, starts, entries, places, resident;
+};
+
+/// Numbers every thread reads: norms and leading entries of two steps, sums over warps and ranks.
+struct Scalars {
+  float tail_squares[2][k_warps];
+  float leading[2];
+  float warp_forms[k_warps];
+  float rank_forms[2][k_max_ranks];
+  float largest[k_max_ranks];  // bits of magnitudes
+};
+
+__host__ __device__ inline SharedLayout shared_layout(int n, int ranks) {
+  SharedLayout layout{};
+  const int rows = block_rows(n);
+  layout.padded = rows * k_side;
+  layout.blocks = share_of(triangle(rows), 0, ranks);
+  int at = 0;
+  const auto take = [&at](int bytes) {
+    const int from = at;
+    at += (bytes + 15) / 16 * 16;
+    return from;
+  };
+  const int vector = layout.padded * 4;
+  const bool two_stage = ranks >= k_two_stage_ranks;
+  layout.x = take(vector);
+  layout.v = take(vector);
+  layout.w = take(vector);
+  layout.column = take(2 * vector);
+  layout.total = take(two_stage ? vector : 0);
+  // Groups of four rows are dealt to the ranks: an owner's inbox has room for whole rounds.
+  layout.parts = take(ranks == 1  ? 0
+                      : two_stage ? (layout.padded / 4 + ranks - 1) / ranks * ranks * 16
+                                  : 2 * ranks * vector);
+  layout.sums = take(layout.blocks * 2 * k_side * 4);
+  layout.scalars = take(static_cast<int>(sizeof(Scalars)));
+  layout.starts = take((rows + 1) * 4);
+  layout.entries = take(layout.blocks * 2 * 2);
+  layout.places = take(layout.blocks * static_cast<int>(sizeof(Place)));
+  layout.resident = at;
+  return layout;
+}
+
+}  // namespace tridiagonal
+
+#endif  // KBENCH_EIGH_TRIDIAGONAL_BLOCKS_CUH
