@@ -139,7 +139,6 @@ TEST_CASE("the reduction reproduces matrices of every size and number of thread 
     const std::vector<float> a = normal_symmetric(row.n, draws);
     const Reduction r = reduce(a, row.n, row.ranks, row.resident, false);
     const Errors e = errors_of(a, r, static_cast<std::size_t>(row.n));
-    std::printf("%d %d %g %g\n", row.n, row.ranks, e.backward, e.reflector);
     require_small(e);
     const Reduction other = reduce(a, row.n, row.ranks, row.resident, true);
     CHECK(other.diagonal == r.diagonal);

@@ -16,9 +16,12 @@
 
 #if defined(__CUDACC__)
 #define KBENCH_HOST_DEVICE __host__ __device__ __forceinline__
-#define KBENCH_UNROLL _Pragma("unroll")
 #else
 #define KBENCH_HOST_DEVICE inline
+#endif
+#if defined(__CUDA_ARCH__)
+#define KBENCH_UNROLL _Pragma("unroll")
+#else
 #define KBENCH_UNROLL
 #endif
 

@@ -1,5 +1,5 @@
 // The machine instructions that the tridiagonal eigensolver's kernels are written in: indices,
-// barriers, shuffles, shared memory of a cluster, fragment loads and the BF16 tensor-core product.
+// barriers, shuffles, shared memory of a cluster, fragment loads and the FP16 tensor-core product.
 //
 // Knows no matrix and no algorithm, and the kernels use nothing of the machine but this file, so
 // that they run on a host where another file takes its place. Clusters exist from sm_90 on; below
@@ -115,20 +115,35 @@ __device__ __forceinline__ void load_tiles_transposed(std::uint32_t (&tile)[4], 
                : "memory");
 }
 
-/// d += a b for a 16x16 BF16 tile a, a 16x8 BF16 tile b and a 16x8 FP32 tile d (m16n8k16).
+/// d += a b for a 16x16 FP16 tile a, a 16x8 FP16 tile b and a 16x8 FP32 tile d (m16n8k16).
 __device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t (&a)[4],
                                              std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Two BF16 in one word, `first` in the low half, rounded to nearest.
-__device__ __forceinline__ std::uint32_t pack_bf16(float first, float second) {
+/// Two FP16 in one word, `first` in the low half, rounded to nearest.
+__device__ __forceinline__ std::uint32_t pack_halves(float first, float second) {
   std::uint32_t packed;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
   return packed;
+}
+struct TwoFloats {
+  float first, second;
+};
+__device__ __forceinline__ TwoFloats unpack_halves(std::uint32_t packed) {
+  TwoFloats two;
+  asm("{\n"
+      ".reg .f16 low, high;\n"
+      "mov.b32 {low, high}, %2;\n"
+      "cvt.f32.f16 %0, low;\n"
+      "cvt.f32.f16 %1, high;\n"
+      "}"
+      : "=f"(two.first), "=f"(two.second)
+      : "r"(packed));
+  return two;
 }
 
 }  // namespace tridiagonal

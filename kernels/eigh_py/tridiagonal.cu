@@ -1,0 +1,277 @@
+// eigh_py on CUDA: Householder tridiagonalisation on chip, FP64 bisection and twisted
+// factorisations, back-transformation on the tensor cores as three FP16 products.
+// docs/kernels/eigh_py.md explains the design.
+//
+// This file is the plug-in: it owns the plan of a shape and the CUDA graphs of its calls. Knows the
+// kernel ABI and the runtime, nothing of kbench, and never looks at data on the host.
+//
+// To try another spread of a matrix over thread blocks, set KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kbench_kernel.h"
+#include "tridiagonal/plan.cuh"
+
+namespace {
+
+using tridiagonal::Buffers;
+using tridiagonal::DeviceFacts;
+using tridiagonal::Plan;
+
+/// A call that was prepared: its addresses and the graph that replays its launches.
+struct Prepared {
+  Buffers buffers;
+  cudaGraphExec_t graph;
+};
+
+struct State {
+  Plan plan;
+  std::vector<Prepared> prepared;
+};
+
+int fail(const kbench_call* call, const char* what, cudaError_t error) {
+  std::snprintf(call->error, call->error_size, "%s: %s", what, cudaGetErrorString(error));
+  return 1;
+}
+
+Buffers buffers_of(const kbench_call& call) {
+  return {static_cast<const float*>(call.inputs[0].data), static_cast<float*>(call.outputs[0].data),
+          static_cast<float*>(call.outputs[1].data), static_cast<unsigned char*>(call.workspace)};
+}
+
+bool same(const Buffers& x, const Buffers& y) {
+  return x.a == y.a && x.q == y.q && x.l == y.l && x.workspace == y.workspace;
+}
+
+cudaError_t read_device(DeviceFacts& facts) {
+  int device = 0, clusters = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  const auto read = [&](int& value, cudaDeviceAttr attribute) {
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&value, attribute, device);
+  };
+  read(facts.multiprocessors, cudaDevAttrMultiProcessorCount);
+  read(facts.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  read(clusters, cudaDevAttrClusterLaunch);
+  facts.clusters = clusters != 0;
+  return error;
+}
+
+struct Launch {
+  const void* kernel;
+  std::int64_t blocks;
+  int threads;
+  int ranks;
+  std::size_t shared_bytes;
+  const void* task;
+};
+
+cudaError_t enqueue_one(const Launch& launch, cudaStream_t stream) {
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = static_cast<unsigned>(launch.ranks);
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.dynamicSmemBytes = launch.shared_bytes;
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = launch.ranks > 1 ? 1 : 0;
+  void* arguments[] = {const_cast<void*>(launch.task)};
+  return cudaLaunchKernelExC(&config, launch.kernel, arguments);
+}
+
+const void* transform_kernel(std::int64_t n) {
+  return n % 4 == 0 ? reinterpret_cast<const void*>(&tridiagonal::transform_vectors<true>)
+                    : reinterpret_cast<const void*>(&tridiagonal::transform_vectors<false>);
+}
+const void* reduce_kernel() { return reinterpret_cast<const void*>(&tridiagonal::reduce_matrices); }
+
+/// The kernels of a call, in order; a matrix of one row has no reflectors.
+cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream) {
+  using namespace tridiagonal;
+  const ReduceTask reduce = reduce_task(plan, buffers);
+  const SolveTask solve = solve_task(plan, buffers);
+  const ReflectorTask reflectors = reflector_task(plan, buffers);
+  const TransformTask transform = transform_task(plan, buffers);
+  const std::int64_t batch = plan.batch;
+  const Launch launches[] = {
+      {reduce_kernel(), batch * plan.ranks, k_threads, plan.ranks,
+       static_cast<std::size_t>(plan.shared_bytes), &reduce},
+      {reinterpret_cast<const void*>(&prepare_rows), batch, k_solve_threads, 1,
+       k_solve_threads / 32 * sizeof(float), &solve},
+      {reinterpret_cast<const void*>(&solve_pairs), batch * solve.blocks, k_solve_threads, 1,
+       k_solve_threads * sizeof(int), &solve},
+      {reinterpret_cast<const void*>(&prepare_reflectors), batch * reflector_blocks(reflectors.n),
+       k_reflector_threads, 1, sizeof(ReflectorShared), &reflectors},
+      {transform_kernel(plan.n), batch * transform.strips, k_transform_threads, 1,
+       sizeof(TransformShared), &transform},
+  };
+  cudaError_t error = cudaSuccess;
+  for (const Launch& launch : launches) {
+    if (error == cudaSuccess && launch.blocks > 0) error = enqueue_one(launch, stream);
+  }
+  return error;
+}
+
+/// Kernels may use only the shared memory that was asked for before their first launch.
+cudaError_t reserve_shared(const Plan& plan) {
+  cudaFuncAttributes now{};
+  cudaError_t error = cudaFuncGetAttributes(&now, reduce_kernel());
+  if (error == cudaSuccess && now.maxDynamicSharedSizeBytes < plan.shared_bytes) {
+    error = cudaFuncSetAttribute(reduce_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 plan.shared_bytes);
+  }
+  if (error == cudaSuccess && plan.ranks > 8) {
+    error =
+        cudaFuncSetAttribute(reduce_kernel(), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  }
+  if (error == cudaSuccess) {
+    error = cudaFuncSetAttribute(transform_kernel(plan.n),
+                                 cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  }
+  return error;
+}
+
+/// The spread that the environment asks for; 0 where it asks for none, -1 where for nonsense.
+int asked_ranks() {
+  const char* text = std::getenv("KBENCH_TRIDIAGONAL_RANKS");
+  if (text == nullptr || *text == '\0') return 0;
+  for (const int ranks : {1, 2, 4, 8, 16}) {
+    if (std::strcmp(text, std::to_string(ranks).c_str()) == 0) return ranks;
+  }
+  return -1;
+}
+
+/// Whether the shape can be planned; else a message is left.
+bool is_possible(const kbench_call* shapes, const Plan& plan) {
+  const auto n = static_cast<long long>(plan.n);
+  if (plan.ranks == 0) {
+    std::snprintf(shapes->error, shapes->error_size,
+                  "n = `%lld` is too large (vectors of that length do not fit into shared memory); "
+                  "use --kernel cusolver",
+                  n);
+    return false;
+  }
+  const std::int64_t blocks = plan.batch * std::max<std::int64_t>(plan.ranks, (plan.n + 63) / 64);
+  if (blocks <= std::numeric_limits<int>::max()) return true;
+  std::snprintf(shapes->error, shapes->error_size,
+                "batch `%lld` of n = `%lld` needs a grid of %lld blocks (at most 2^31 - 1); use a "
+                "smaller batch",
+                static_cast<long long>(plan.batch), n, static_cast<long long>(blocks));
+  return false;
+}
+
+int create(const kbench_call* shapes, void** state) {
+  const std::int64_t batch = shapes->inputs[0].size[0], n = shapes->inputs[0].size[1];
+  const int asked = asked_ranks();
+  if (asked < 0) {
+    std::snprintf(shapes->error, shapes->error_size,
+                  "KBENCH_TRIDIAGONAL_RANKS is none of 1, 2, 4, 8, 16; unset it");
+    return 1;
+  }
+  DeviceFacts facts{};
+  cudaError_t error = read_device(facts);
+  if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
+  constexpr std::int64_t largest_n = 1 << 15;  // far beyond what fits, and its blocks fit an int
+  auto own = std::make_unique<State>();
+  own->plan = n > largest_n ? Plan{batch, n, 0, 0, 0, 0, {}}
+                            : tridiagonal::make_plan(batch, n, facts, asked);
+  if (!is_possible(shapes, own->plan)) return 1;
+  error = reserve_shared(own->plan);
+  if (error != cudaSuccess) return fail(shapes, "cannot reserve shared memory", error);
+  *state = own.release();
+  return 0;
+}
+
+std::uint64_t workspace_bytes(void* state) {
+  return static_cast<State*>(state)->plan.workspace.bytes;
+}
+
+/// Captures the launches of one call on a stream of our own, so that no other work is caught.
+cudaError_t capture(const Plan& plan, const Buffers& buffers, cudaStream_t stream,
+                    cudaGraphExec_t& exec) {
+  cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (error != cudaSuccess) return error;
+  const cudaError_t enqueued = enqueue(plan, buffers, stream);
+  cudaGraph_t graph = nullptr;
+  error = cudaStreamEndCapture(stream, &graph);
+  if (enqueued != cudaSuccess) error = enqueued;
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&exec, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  return error;
+}
+
+int prepare(void* state, const kbench_call* calls, std::int32_t count) {
+  State& own = *static_cast<State*>(state);
+  cudaStream_t stream = nullptr;
+  cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  for (std::int32_t i = 0; i < count && error == cudaSuccess; ++i) {
+    const Buffers buffers = buffers_of(calls[i]);
+    cudaGraphExec_t exec = nullptr;
+    error = capture(own.plan, buffers, stream, exec);
+    if (error != cudaSuccess) break;
+    own.prepared.push_back({buffers, exec});
+    error = cudaGraphUpload(exec, static_cast<cudaStream_t>(calls[i].stream));
+  }
+  if (stream != nullptr) cudaStreamDestroy(stream);
+  return error == cudaSuccess || count == 0 ? 0 : fail(&calls[0], "cannot build a graph", error);
+}
+
+int custom_kernel(void* state, const kbench_call* call) {
+  State& own = *static_cast<State*>(state);
+  const Buffers buffers = buffers_of(*call);
+  const auto stream = static_cast<cudaStream_t>(call->stream);
+  if (call->workspace_bytes < own.plan.workspace.bytes) {
+    return fail(call, "the workspace is too small", cudaErrorInvalidValue);
+  }
+  for (const Prepared& prepared : own.prepared) {
+    if (!same(prepared.buffers, buffers)) continue;
+    const cudaError_t error = cudaGraphLaunch(prepared.graph, stream);
+    return error == cudaSuccess ? 0 : fail(call, "cannot launch the graph", error);
+  }
+  const cudaError_t error = enqueue(own.plan, buffers, stream);
+  return error == cudaSuccess ? 0 : fail(call, "cannot launch a kernel", error);
+}
+
+int report(void* state, char* text, std::uint32_t size) {
+  const State& own = *static_cast<State*>(state);
+  std::snprintf(text, size, "ranks=%d; resident=%d; spilled=%d; graphs=%zu", own.plan.ranks,
+                own.plan.resident, own.plan.spilled, own.prepared.size());
+  return 0;
+}
+
+void destroy(void* state) {
+  auto* own = static_cast<State*>(state);
+  if (own == nullptr) return;
+  for (const Prepared& prepared : own->prepared) cudaGraphExecDestroy(prepared.graph);
+  delete own;
+}
+
+}  // namespace
+
+extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {
+    KBENCH_ABI_VERSION,
+    "tridiagonal",
+    "eigh_py",
+    "Householder reduction on chip, FP64 bisection and twisted factorisations, FP16x3 tensor-core "
+    "back-transformation; environment: KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16",
+    KBENCH_CUDA,
+    KBENCH_ROW_MAJOR,
+    0,
+    create,
+    workspace_bytes,
+    prepare,
+    custom_kernel,
+    report,
+    destroy};

@@ -1,0 +1,174 @@
+// The launches of one call, which depend on the shape and the device alone: how many thread blocks
+// share a matrix, what each of them keeps where, and how the workspace is divided.
+#ifndef KBENCH_EIGH_TRIDIAGONAL_PLAN_CUH
+#define KBENCH_EIGH_TRIDIAGONAL_PLAN_CUH
+
+#include <algorithm>
+#include <cstdint>
+
+#include "back_transform.cuh"
+#include "reduce.cuh"
+#include "solve.cuh"
+
+namespace tridiagonal {
+
+struct DeviceFacts {
+  int multiprocessors;
+  int shared_per_block;
+  bool clusters;
+};
+
+/// Byte offsets into the workspace.
+struct Workspace {
+  std::uint64_t reflectors, tau, diagonal, coupling, down, spill, rows, bound, pivots, norms, pairs,
+      factors, bytes;
+};
+
+struct Plan {
+  std::int64_t batch, n;
+  int ranks;  // thread blocks that reduce a matrix; 0 where none of the choices fits
+  int resident, spilled;
+  int shared_bytes;  // of the reduction
+  Workspace workspace;
+};
+
+/// How a matrix of this size would be spread over `ranks` thread blocks.
+struct Spread {
+  int ranks, resident, spilled, shared_bytes;
+  bool fits;
+};
+inline Spread spread(int n, int ranks, const DeviceFacts& device) {
+  constexpr int block_bytes = k_block_elements * 4;
+  const SharedLayout layout = shared_layout(n, ranks);
+  const int room = device.shared_per_block - layout.resident;
+  const int beyond = std::max(0, layout.blocks - k_warps);
+  const int resident = std::max(0, std::min(beyond, room / block_bytes));
+  return {ranks, resident, beyond - resident, layout.resident + resident * block_bytes,
+          room >= 0 && layout.blocks <= 0x7fff};
+}
+
+/// Estimated time of the reductions of a batch, in microseconds: a step costs its barriers, its
+/// share of the blocks on chip (a third of them is alive on average), and those that pass through
+/// the L2 cache. A model to choose with, not a measurement.
+inline double estimate(const Spread& s, std::int64_t batch, int n, const DeviceFacts& device) {
+  const double barriers = s.ranks == 1 ? 0.9 : s.ranks < k_two_stage_ranks ? 2.0 : 3.2;
+  const double on_chip = 0.35 + 0.15 * s.resident, off_chip = 0.9 * s.spilled;
+  const std::int64_t at_once = std::max(1, device.multiprocessors / s.ranks);
+  const double waves = static_cast<double>((batch + at_once - 1) / at_once);
+  return waves * n * (barriers + on_chip / 3 + off_chip / 6);
+}
+
+/// `asked` other than 0 decides instead of the estimate.
+inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device, int asked) {
+  Spread best{};
+  double least = 0;
+  for (int ranks = 1; ranks <= (device.clusters ? k_max_ranks : 1); ranks *= 2) {
+    if (asked != 0 && ranks != asked) continue;
+    const Spread candidate = spread(n, ranks, device);
+    if (!candidate.fits) continue;
+    const double time = estimate(candidate, batch, n, device);
+    if (best.fits && time >= least) continue;
+    best = candidate;
+    least = time;
+  }
+  return best;
+}
+
+inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, const Spread& s) {
+  Workspace w{};
+  const auto take = [&w](std::int64_t elements, std::size_t size) {
+    const std::uint64_t from = w.bytes;
+    w.bytes += (static_cast<std::uint64_t>(elements) * size + 255) / 256 * 256;
+    return from;
+  };
+  const std::int64_t blocks = reflector_blocks(static_cast<int>(n));
+  w.reflectors = take(batch * n * n, sizeof(float));
+  w.tau = take(batch * n, sizeof(float));
+  w.diagonal = take(batch * n, sizeof(float));
+  w.coupling = take(batch * n, sizeof(float));
+  w.down = take(batch, sizeof(float));
+  w.spill = take(batch * s.ranks * s.spilled * k_block_elements, sizeof(float));
+  w.rows = take(batch * padded_rows(static_cast<int>(n)), sizeof(Row));
+  w.bound = take(batch, sizeof(double));
+  w.pivots = take(batch * n * n, sizeof(double));
+  w.norms = take(batch * n, sizeof(float));
+  w.pairs = take(batch * blocks * n * k_reflector_pitch, sizeof(std::uint16_t));
+  w.factors = take(batch * blocks * k_factor_elements, sizeof(float));
+  return w;
+}
+
+inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device, int asked) {
+  const Spread s = choose_spread(batch, static_cast<int>(n), device, asked);
+  return {batch,
+          n,
+          s.fits ? s.ranks : 0,
+          s.resident,
+          s.spilled,
+          s.shared_bytes,
+          divide_workspace(batch, n, s)};
+}
+
+/// The addresses of one call.
+struct Buffers {
+  const float* a;  // [batch, n, n]
+  float* q;        // [batch, n, n] row-major
+  float* l;        // [batch, n]
+  unsigned char* workspace;
+};
+
+template <class T>
+T* part(const Buffers& buffers, std::uint64_t offset) {
+  return reinterpret_cast<T*>(buffers.workspace + offset);
+}
+
+inline ReduceTask reduce_task(const Plan& plan, const Buffers& b) {
+  const Workspace& w = plan.workspace;
+  return {b.a,
+          part<float>(b, w.reflectors),
+          part<float>(b, w.tau),
+          part<float>(b, w.diagonal),
+          part<float>(b, w.coupling),
+          part<float>(b, w.down),
+          part<float4>(b, w.spill),
+          static_cast<int>(plan.n),
+          plan.ranks,
+          plan.resident,
+          plan.spilled};
+}
+
+inline SolveTask solve_task(const Plan& plan, const Buffers& b) {
+  const Workspace& w = plan.workspace;
+  const int n = static_cast<int>(plan.n);
+  return {part<float>(b, w.diagonal),
+          part<float>(b, w.coupling),
+          part<float>(b, w.down),
+          part<Row>(b, w.rows),
+          part<double>(b, w.bound),
+          part<double>(b, w.pivots),
+          b.l,
+          b.q,
+          part<float>(b, w.norms),
+          n,
+          (n + k_solve_threads - 1) / k_solve_threads};
+}
+
+inline ReflectorTask reflector_task(const Plan& plan, const Buffers& b) {
+  const Workspace& w = plan.workspace;
+  return {part<float>(b, w.reflectors), part<float>(b, w.tau), part<std::uint16_t>(b, w.pairs),
+          part<float>(b, w.factors), static_cast<int>(plan.n)};
+}
+
+inline TransformTask transform_task(const Plan& plan, const Buffers& b) {
+  const Workspace& w = plan.workspace;
+  const int n = static_cast<int>(plan.n);
+  return {b.q,
+          part<float>(b, w.norms),
+          part<std::uint16_t>(b, w.pairs),
+          part<float>(b, w.factors),
+          n,
+          (n + k_strip_columns - 1) / k_strip_columns};
+}
+
+}  // namespace tridiagonal
+
+#endif  // KBENCH_EIGH_TRIDIAGONAL_PLAN_CUH
