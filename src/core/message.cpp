@@ -154,6 +154,7 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("warm_up", m.warm_up);
   visit("limits", m.limits);
   visit("exact_repeats", m.exact_repeats);
+  visit("paced", m.paced);
   visit("range", m.range);
   visit("fresh_inputs", m.fresh_inputs);
   visit("nonce", m.nonce);
@@ -171,6 +172,16 @@ void fields(auto& visit, Is<Event> auto& m) {
   visit("what", m.what);
   visit("mean_ns", m.mean_ns);
   visit("err_ns", m.err_ns);
+}
+
+void fields(auto& visit, Is<Ready> auto& m) {
+  visit("token", m.token);
+  visit("sample_ns", m.sample_ns);
+}
+
+void fields(auto& visit, Is<Turn> auto& m) {
+  visit("token", m.token);
+  visit("more", m.more);
 }
 
 void fields(auto& visit, Is<Reply> auto& m) {
@@ -206,7 +217,7 @@ namespace {
 
 // Names of the alternatives of Message, in its order.
 constexpr std::array<std::string_view, std::variant_size_v<Message>> k_types{
-    "setup", "hello", "job", "event", "reply"};
+    "setup", "hello", "job", "event", "reply", "ready", "turn"};
 
 template <std::size_t Index = 0>
 Message read_message(std::string_view type, const Json& body) {

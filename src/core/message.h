@@ -1,9 +1,10 @@
 // What runner and worker say to each other: plain structs and their one-line JSON.
 //
 // Runner -> worker: Setup once, then Job after Job. Worker -> runner: Hello, then for each Job any
-// number of Events and one Reply. Every message carries the token of its Setup or Job; anything
-// else on the channel is a disturbed channel. Non-finite numbers travel as strings ("nan", "inf",
-// "-inf").
+// number of Events and one Reply. A paced job also asks for leave before each timed repeat: Ready
+// from the worker, Turn from the runner. Every message carries the token of its Setup or Job;
+// anything else on the channel is a disturbed channel. Non-finite numbers travel as strings
+// ("nan", "inf", "-inf").
 #pragma once
 
 #include <cstdint>
@@ -90,6 +91,7 @@ struct Job {
   std::optional<StopLimits> warm_up;  ///< repeats before the measured ones, results ignored
   StopLimits limits;
   std::int64_t exact_repeats = 0;  ///< --repeats N: exactly N timed repeats; 0: the stop rule
+  bool paced = false;              ///< each timed repeat waits for a Turn, and Turns end them
   bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
   bool fresh_inputs = false;       ///< other inputs in each repeat, and audit repeats among them
   std::uint64_t nonce = 0;         ///< of this run: fresh inputs and audit repeats follow from it
@@ -108,6 +110,18 @@ struct Event {
   double limit_s = 0;
   std::string what;  ///< what hangs when the limit passes: `custom_kernel`, `create`, ...
   double mean_ns = 0, err_ns = 0;  ///< running figures after a timed repeat
+};
+
+/// The worker of a paced job has an idle device and waits for a Turn.
+struct Ready {
+  std::string token;
+  double sample_ns = 0;  ///< of the timed repeat just made; 0 before the first
+};
+
+/// Answers Ready: one more timed repeat, or the end of them. Only one worker at a time has a turn.
+struct Turn {
+  std::string token;
+  bool more = false;
 };
 
 struct Figure {
@@ -151,7 +165,7 @@ struct Reply {
   std::string kernel_report;  ///< the plug-in's own line, such as `fallbacks=0`
 };
 
-using Message = std::variant<Setup, Hello, Job, Event, Reply>;
+using Message = std::variant<Setup, Hello, Job, Event, Reply, Ready, Turn>;
 
 /// One-line JSON and back. `from_json` throws std::runtime_error on anything it does not know.
 std::string to_json(const Message& message);

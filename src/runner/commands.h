@@ -24,6 +24,9 @@ ExitCode build(const Options& options, Session& session, Watch& watch);
 /// `kbench profile-command`: the command line that shows one case to nsys or ncu, on stdout as one
 /// line that a shell can run. Starts nothing. Throws Error.
 ExitCode profile_command(const Options& options, Problems problems);
+/// `kbench compare` of two kernels or more: a line a case on stdout. `start` starts their workers.
+ExitCode compare(const Options& options, Problems problems, const Session::Start& start,
+                 Watch& watch);
 
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);

@@ -41,6 +41,18 @@ double parse_seconds(const std::string& text, const std::string& source) {
   return value;
 }
 
+/// `1%` and `1` mean a hundredth.
+double parse_percent(const std::string& text, const std::string& source) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const bool whole = stop == end || (stop + 1 == end && *stop == '%');
+  if (error != std::errc() || !whole || !(value >= 0) || value > 1000) {
+    refuse(text, source, "a percentage from 0 to 1000, such as `1%`");
+  }
+  return value / 100;
+}
+
 bool parse_switch(const std::string& text, const std::string& source) {
   for (std::string_view yes : {"on", "1", "true"}) {
     if (text == yes) return true;
@@ -79,25 +91,6 @@ FreshInputs parse_fresh_inputs(const std::string& text, const std::string& sourc
   refuse(text, source, "`auto`, `on` or `off`");
 }
 
-void add_tag(Options& options, const std::string& text, const std::string& source) {
-  const std::size_t equals = text.find('=');
-  const std::string key = text.substr(0, equals);
-  const bool sound = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_.-").find(c) != std::string_view::npos;
-  });
-  if (equals == std::string::npos || !sound) {
-    refuse(text, source, "KEY=VALUE with a key of letters, digits, `_`, `.` and `-`");
-  }
-  for (const auto& [known, value] : options.tags) {
-    if (known == key) {
-      throw Error(ExitCode::usage,
-                  fmt::format("`{}` names `{}` twice; give each key once", source, key));
-    }
-  }
-  options.tags.emplace_back(key, text.substr(equals + 1));
-}
-
 ColorChoice parse_color(const std::string& text, const std::string& source) {
   if (text == "auto") return ColorChoice::automatic;
   if (text == "always") return ColorChoice::always;
@@ -125,9 +118,11 @@ std::vector<std::string> parse_flags(const std::string& text, const std::string&
 
 constexpr unsigned bit(Verb verb) { return 1u << static_cast<unsigned>(verb); }
 constexpr unsigned k_measuring = bit(Verb::benchmark) | bit(Verb::leaderboard);
+constexpr unsigned k_timing = k_measuring | bit(Verb::compare);
 constexpr unsigned k_modes = k_measuring | bit(Verb::test) | bit(Verb::profile);
-constexpr unsigned k_work = k_modes | bit(Verb::generate);
 constexpr unsigned k_command = bit(Verb::profile_command);
+constexpr unsigned k_kernels = k_modes | bit(Verb::compare);
+constexpr unsigned k_work = k_kernels | bit(Verb::generate);
 constexpr unsigned k_all = k_work | bit(Verb::list);
 
 using Text = const std::string&;
@@ -161,6 +156,11 @@ constexpr std::array k_verbs = {
             "print the command line that shows one case to a profiler",
             "eval \"$(kbench profile-command nsys shape.txt --kernel my.cu)\"", "FILE",
             "cases; the first one, or that of --only, is shown"},
+    VerbRow{
+        Verb::compare, "compare", "KERNEL", "KERNEL KERNEL ... [FILE]",
+        "kernels as for --kernel, the first is what the others are compared with; then the cases",
+        "time kernels in turns on the same inputs and say which is faster",
+        "kbench compare lapack my.cpp specs/quickstart.txt --device host", "", "", true},
 };
 
 const std::array k_flags = {
@@ -172,7 +172,7 @@ const std::array k_flags = {
          k_modes | k_command, [](Options& o, Text text, Text) { o.kernel = text; }},
     Flag{"nvcc-flags", "\"FLAGS\"",
          "more words for the compiler of a kernel source: nvcc, or the host's C or C++ compiler",
-         k_modes | bit(Verb::build) | k_command,
+         k_kernels | bit(Verb::build) | k_command,
          [](Options& o, Text text, Text source) { o.nvcc_flags = parse_flags(text, source); }},
     Flag{"device", "auto|cuda[:N]|host", "where to run, or whose architecture to build for",
          k_work | bit(Verb::build) | k_command,
@@ -188,49 +188,49 @@ const std::array k_flags = {
          [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},
     Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
          [](Options& o, Text text, Text) { o.json = text; }},
-    Flag{"csv", "PATH", "the same as comma-separated values, one line a case", k_modes,
-         [](Options& o, Text text, Text) { o.csv = text; }},
-    Flag{"markdown", "PATH", "the same as a Markdown table", k_modes,
-         [](Options& o, Text text, Text) { o.markdown = text; }},
-    Flag{"junit", "PATH", "the same as JUnit XML, for continuous integration", k_modes,
-         [](Options& o, Text text, Text) { o.junit = text; }},
-    Flag{"tag", "KEY=VALUE", "word of yours that is kept with the results; may be repeated",
-         k_modes, [](Options& o, Text text, Text source) { add_tag(o, text, source); }, true},
     Flag{"time-limit", "SECONDS", "end the run after so long; without: the task file's, if any",
          k_work | bit(Verb::build),
          [](Options& o, Text text, Text source) { o.time_limit_s = parse_seconds(text, source); }},
     Flag{"seed", "N", "combine every case seed with the secret seed N (as POPCORN_SEED)",
          k_work | k_command,
          [](Options& o, Text text, Text source) { o.seed = parse_seed(text, source); }},
-    Flag{"save-failing", "DIR", "save input and outputs of a failed case as .npy", k_modes,
+    Flag{"save-failing", "DIR", "save input and outputs of a failed case as .npy", k_kernels,
          [](Options& o, Text text, Text) { o.save_failing = text; }},
     Flag{"input", "A.npy", "run on these matrices, [n,n] or [batch,n,n], instead of FILE",
-         k_modes | k_command, [](Options& o, Text text, Text) { o.input = text; }},
-    Flag{"repeats", "N", "exactly N timed repeats (marked not comparable)", k_measuring,
+         k_kernels | k_command, [](Options& o, Text text, Text) { o.input = text; }},
+    Flag{"repeats", "N", "exactly N timed repeats (marked not comparable), or pairs of them",
+         k_timing,
          [](Options& o, Text text, Text source) {
            o.repeats = parse_integer(text, source, 1, 1000000, "a whole number from 1 to 1000000");
          }},
-    Flag{"no-warmup", "", "leave out the warm-up repeats", k_measuring,
+    Flag{"no-warmup", "", "leave out the warm-up repeats", k_timing,
          [](Options& o, Text text, Text source) { o.no_warmup = parse_switch(text, source); }},
     Flag{"fresh-inputs", "auto|on|off",
-         "other inputs in each timed repeat after the first (auto: on)", k_measuring,
+         "other inputs in each timed repeat after the first (auto: on)", k_timing,
          [](Options& o, Text text, Text source) {
            o.fresh_inputs = parse_fresh_inputs(text, source);
          }},
     Flag{"nonce", "N", "draw the fresh inputs from N, to repeat a run; without: a random number",
-         k_measuring,
-         [](Options& o, Text text, Text source) { o.nonce = parse_nonce(text, source); }},
+         k_timing, [](Options& o, Text text, Text source) { o.nonce = parse_nonce(text, source); }},
     Flag{"range", "on|off", "profiler capture range around the timed calls (default on)", k_modes,
          [](Options& o, Text text, Text source) { o.range = parse_switch(text, source); }},
     Flag{
         "call-timeout", "SECONDS", "limit of one custom_kernel call (default 60, host 600)",
-        k_modes,
+        k_kernels,
         [](Options& o, Text text, Text source) { o.call_timeout_s = parse_seconds(text, source); }},
     Flag{"in-process", "", "run the worker inside this process, for debuggers: no isolation",
-         k_work,
+         k_modes | bit(Verb::generate),
          [](Options& o, Text text, Text source) { o.in_process = parse_switch(text, source); }},
     Flag{"color", "auto|always|never", "colours (auto: on a terminal, unless NO_COLOR is set)",
          k_modes, [](Options& o, Text text, Text source) { o.color = parse_color(text, source); }},
+    Flag{"same", "PCT", "a difference below PCT per cent counts as none (default 1)",
+         bit(Verb::compare),
+         [](Options& o, Text text, Text source) { o.same = parse_percent(text, source); }},
+    Flag{
+        "fail-if-slower", "PCT",
+        "exit with 112 when a kernel is for certain more than PCT per cent slower than the first",
+        bit(Verb::compare),
+        [](Options& o, Text text, Text source) { o.fail_if_slower = parse_percent(text, source); }},
     Flag{"out", "DIR", "folder that the inputs are written to", bit(Verb::generate),
          [](Options& o, Text text, Text) { o.out = text; }},
     Flag{"report", "PATH", "report that the profiler is to write, without its suffix", k_command,

@@ -19,6 +19,7 @@ struct VerbRow {
   std::string_view example;
   std::string_view second_argument = {};  ///< name of the second positional; empty: there is none
   std::string_view second_help = {};
+  bool takes_words = false;  ///< the positional may be repeated and goes to Options::words
 };
 
 struct Flag {
@@ -28,8 +29,6 @@ struct Flag {
   unsigned verbs;  ///< bit 1 << Verb for every verb that takes it
   /// Sets the option from text; `source` is `--name` or the variable, for messages.
   void (*set)(Options& options, const std::string& text, const std::string& source);
-
-  bool repeatable = false;  ///< may be given several times
 
   bool belongs_to(Verb verb) const { return (verbs >> static_cast<unsigned>(verb) & 1u) != 0; }
 };

@@ -89,8 +89,9 @@ std::string general_help() {
 
 /// Values as the command line gave them, by flag name.
 struct CommandLine {
-  std::map<std::string_view, std::vector<std::string>> values;
+  std::map<std::string_view, std::string> values;
   std::string argument, second_argument;
+  Words words;
   std::string help;  ///< set when --help was asked for
 };
 
@@ -110,7 +111,12 @@ CommandLine parse_words(const VerbRow& row, Words words) {
     positionals.push_back(app.add_option(std::string(name), value, std::string(help)));
     positionals.back()->option_text(std::string(values));
   };
-  add(row.argument, line.argument, row.argument_help, row.argument_values);
+  if (row.takes_words) {
+    app.add_option(std::string(row.argument), line.words, std::string(row.argument_help))
+        ->option_text(std::string(row.argument_values));
+  } else {
+    add(row.argument, line.argument, row.argument_help, row.argument_values);
+  }
   if (!row.second_argument.empty()) {
     add(row.second_argument, line.second_argument, row.second_help, " ");
   }
@@ -120,11 +126,7 @@ CommandLine parse_words(const VerbRow& row, Words words) {
     const std::string help = fmt::format("{} [{}]", flag.help, environment_name(flag));
     CLI::Option* option = flag.value.empty() ? app.add_flag(name, help)
                                              : app.add_option(name, line.values[flag.name], help);
-    if (!flag.value.empty()) {
-      // One word each time: the next one may be FILE.
-      option->option_text(std::string(flag.value))->allow_extra_args(false);
-      if (!flag.repeatable) option->expected(1)->take_last();
-    }
+    if (!flag.value.empty()) option->option_text(std::string(flag.value));
     given[flag.name] = option;
   }
   try {
@@ -155,7 +157,7 @@ CommandLine parse_words(const VerbRow& row, Words words) {
     if (option->count() == 0) {
       line.values.erase(name);
     } else if (find_flag(name)->value.empty()) {
-      line.values[name] = {"on"};
+      line.values[name] = "on";
     }
   }
   return line;
@@ -171,13 +173,11 @@ void apply(const VerbRow& row, const CommandLine& line, std::string_view popcorn
     const auto found = line.values.find(flag.name);
     if (found != line.values.end()) {
       const std::string source = fmt::format("--{}", flag.name);
-      for (const std::string& value : found->second) {
-        if (value.empty()) {
-          throw Error(ExitCode::usage,
-                      fmt::format("`{0}` has an empty value; give `{0} {1}`", source, flag.value));
-        }
-        flag.set(options, value, source);
+      if (found->second.empty()) {
+        throw Error(ExitCode::usage,
+                    fmt::format("`{0}` has an empty value; give `{0} {1}`", source, flag.value));
       }
+      flag.set(options, found->second, source);
       continue;
     }
     const std::string variable = environment_name(flag);
@@ -187,6 +187,12 @@ void apply(const VerbRow& row, const CommandLine& line, std::string_view popcorn
 }
 
 void check_together(const VerbRow& row, const Options& options) {
+  if (row.verb == Verb::compare && options.words.size() < 2) {
+    throw Error(
+        ExitCode::usage,
+        "`kbench compare` needs two kernels or more; name them, as in `kbench compare lapack "
+        "my.cpp`");
+  }
   if (!options.input.empty() && !options.file.empty()) {
     throw Error(ExitCode::usage,
                 fmt::format("`--input {}` and FILE `{}` exclude each other; leave one out",
@@ -247,6 +253,7 @@ Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn
   options.verb = row.verb;
   options.mode = find_mode(row.name);
   options.file = row.second_argument.empty() ? line.argument : line.second_argument;
+  options.words = line.words;
   if (row.verb == Verb::new_kernel) options.problem = line.argument;
   if (row.verb == Verb::profile_command) options.tool = line.argument;
   options.command_line.assign(argv, argv + argc);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/message.h"
@@ -23,7 +22,8 @@ enum class Verb {
   list,
   new_kernel,
   build,
-  profile_command
+  profile_command,
+  compare
 };
 
 /// --fresh-inputs: `automatic` is on in every mode that measures.
@@ -35,14 +35,14 @@ struct Options {
   const Mode* mode = nullptr;  ///< row of the mode table; null for the other verbs
   /// FILE, or the noun of `list`, or the kernel source of `new` and `build`; empty when absent.
   std::string file;
-  std::string tool;  ///< `nsys` or `ncu`, of profile-command
+  std::string tool;                ///< `nsys` or `ncu`, of profile-command
+  std::vector<std::string> words;  ///< the arguments of a verb that takes any number of them
   std::string problem;
   std::string kernel;
   std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
   DeviceRequest device;
-  std::vector<std::int64_t> only;          ///< ascending, no repeats; empty: all
-  std::string json, csv, markdown, junit;  ///< paths of the documents; empty: not written
-  std::vector<std::pair<std::string, std::string>> tags;  ///< --tag, in the order given
+  std::vector<std::int64_t> only;  ///< ascending, no repeats; empty: all
+  std::string json;
   std::optional<double> time_limit_s;
   std::optional<std::int64_t> seed;  ///< --seed, KBENCH_SEED or POPCORN_SEED
   std::string save_failing;
@@ -54,6 +54,8 @@ struct Options {
   bool range = true;
   double call_timeout_s = 0;  ///< 0: the worker's default for its device
   bool in_process = false;
+  double same = 0.01;                    ///< --same: relative difference that counts as none
+  std::optional<double> fail_if_slower;  ///< --fail-if-slower, as a fraction
   std::string out;
   std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark

@@ -46,11 +46,12 @@ ExitCode run_mode(const Options& options, Problems problems, std::optional<Fd> p
 }
 
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
-                  Session& session, Watch& watch) {
+                  const Session::Start& start, Session& session, Watch& watch) {
   if (options.verb == Verb::list) return list(options, wiring.problems, session);
   if (options.verb == Verb::new_kernel) return new_kernel(options);
   if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
   if (options.verb == Verb::build) return build(options, session, watch);
+  if (options.verb == Verb::compare) return compare(options, wiring.problems, start, watch);
   if (options.verb == Verb::generate) {
     const Plan plan = make_plan(options, wiring.problems, {});
     watch.limit(options.time_limit_s);
@@ -72,13 +73,12 @@ ExitCode run_options(const Options& options, const Wiring& wiring, std::optional
   if (options.in_process) {
     say("--in-process: isolation is off, a kernel that crashes or hangs takes kbench with it");
   }
-  Session session(
-      [&]() {
-        if (options.in_process) return start_worker_thread(wiring.serve);
-        return detect_profiler().empty() ? start_worker_process() : start_worker_child();
-      },
-      watch);
-  const ExitCode code = run_verb(options, wiring, std::move(popcorn), session, watch);
+  const Session::Start start_worker = [&]() {
+    if (options.in_process) return start_worker_thread(wiring.serve);
+    return detect_profiler().empty() ? start_worker_process() : start_worker_child();
+  };
+  Session session(start_worker, watch);
+  const ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, session, watch);
   if (session.abandoned()) {
     // The thread still runs: nothing may be destroyed under it.
     std::fflush(nullptr);

@@ -7,24 +7,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "core/defaults.h"
 #include "core/text.h"
+#include "runner/nonce.h"
 #include "runner/paths.h"
 #include "runner/say.h"
 
 namespace kbench {
 namespace {
-
-/// At most 53 bits, so that every reader of JSON keeps the number as it is.
-std::uint64_t draw_nonce() {
-  std::random_device random;
-  static_assert(std::random_device::min() == 0 && std::random_device::max() == 0xFFFFFFFF);
-  const std::uint64_t high = random();
-  return (high << 32 | random()) >> 11;
-}
 
 class Run {
  public:
@@ -84,7 +76,6 @@ void Run::fill_record() {
   record_.machine = describe_machine();
   record_.started = utc_now();
   record_.command_line = options_.command_line;
-  record_.tags = options_.tags;
   if (!source_.empty()) {
     std::error_code error;
     record_.kernel_source = std::filesystem::absolute(source_, error).lexically_normal().string();
@@ -275,7 +266,6 @@ std::optional<std::string> Run::why_not_run(std::size_t i) {
 
 void Run::run_case(std::size_t i) {
   CaseRecord& row = record_.cases[i];
-  const Watch::Clock::time_point begin = Watch::Clock::now();
   std::optional<std::string> error = why_not_run(i);
   if (!error) error = first_trouble_ ? std::exchange(first_trouble_, {}) : acquire_worker(row);
   if (error) {
@@ -294,7 +284,6 @@ void Run::run_case(std::size_t i) {
       take_reply(row, std::get<Reply>(std::move(answer)));
     }
   }
-  row.wall_s = std::chrono::duration<double>(Watch::Clock::now() - begin).count();
   row.ended = true;
 }
 

@@ -37,7 +37,7 @@ std::string random_token() {
 }
 
 template <class Wanted>
-std::variant<Wanted, Failure> narrow(std::variant<Hello, Reply, Failure> answer) {
+std::variant<Wanted, Failure> narrow(std::variant<Hello, Reply, Ready, Failure> answer) {
   if (auto* wanted = std::get_if<Wanted>(&answer)) return std::move(*wanted);
   return std::get<Failure>(std::move(answer));
 }
@@ -68,7 +68,7 @@ std::variant<Hello, Failure> Session::set_up(Setup setup) {
   event_.what = "the worker's set-up";
   event_.limit_s = k_set_up_limit_s;
   Answer answer = converse(setup.token, setup);
-  if (std::holds_alternative<Reply>(answer)) {
+  if (std::holds_alternative<Reply>(answer) || std::holds_alternative<Ready>(answer)) {
     return fail(Failure::Kind::disturbed,
                 "worker's channel was disturbed (a reply before any job)");
   }
@@ -85,7 +85,31 @@ std::variant<Reply, Failure> Session::run(Job job) {
   if (std::holds_alternative<Hello>(answer)) {
     return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
   }
+  if (std::holds_alternative<Ready>(answer)) {
+    return fail(Failure::Kind::disturbed,
+                "worker's channel was disturbed (it waits for a turn in a job without turns)");
+  }
   return narrow<Reply>(std::move(answer));
+}
+
+std::variant<Ready, Reply, Failure> Session::begin(Job job) {
+  KBENCH_ASSERT(worker_ != nullptr && job.paced);
+  output_.begin_case();
+  job.token = random_token();
+  event_ = Event{};
+  return take_turn_answer(converse(job.token, job));
+}
+
+std::variant<Ready, Reply, Failure> Session::give_turn(bool more) {
+  KBENCH_ASSERT(worker_ != nullptr);
+  return take_turn_answer(converse(token_, Turn{token_, more}));
+}
+
+std::variant<Ready, Reply, Failure> Session::take_turn_answer(Answer answer) {
+  if (auto* ready = std::get_if<Ready>(&answer)) return std::move(*ready);
+  if (auto* reply = std::get_if<Reply>(&answer)) return std::move(*reply);
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
 }
 
 void Session::finish() {
@@ -232,6 +256,7 @@ std::optional<Session::Answer> Session::take_message(const std::string& payload)
   }
   if (auto* hello = std::get_if<Hello>(&message)) return std::move(*hello);
   if (auto* reply = std::get_if<Reply>(&message)) return std::move(*reply);
+  if (auto* ready = std::get_if<Ready>(&message)) return std::move(*ready);
   throw std::runtime_error("a message that only the runner sends");
 }
 

@@ -37,6 +37,13 @@ class Session {
   /// worker any more.
   std::variant<Reply, Failure> run(Job job);
 
+  /// Begins a job with Job::paced: its set-up, warm-up and checked pass, up to the first Ready; or
+  /// to its Reply when it ends before.
+  std::variant<Ready, Reply, Failure> begin(Job job);
+
+  /// Answers the Ready of the job begun: one timed repeat up to the next Ready, or its end.
+  std::variant<Ready, Reply, Failure> give_turn(bool more);
+
   bool has_worker() const { return worker_ != nullptr; }
   /// Lets the worker leave by itself, so that a profiler inside it can write its data, then ends
   /// what is left.
@@ -47,10 +54,11 @@ class Session {
   bool abandoned() const { return abandoned_; }
 
  private:
-  using Answer = std::variant<Hello, Reply, Failure>;
+  using Answer = std::variant<Hello, Reply, Ready, Failure>;
   using Clock = Watch::Clock;
 
   Answer converse(const std::string& token, const Message& message);
+  std::variant<Ready, Reply, Failure> take_turn_answer(Answer answer);
   Answer wait_for_answer();
   std::optional<Answer> take_message(const std::string& payload);
   std::optional<Answer> read_messages();

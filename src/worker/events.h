@@ -18,6 +18,9 @@ using EventSink = std::function<void(const Event&)>;
 /// with `inputs` inputs, by orders of magnitude: only a worker that is stopped, or waits for a lock
 /// that a plug-in holds, takes so long.
 double own_code_limit_s(DeviceKind device, const Case& spec, std::size_t inputs);
+/// Of a paced job: tells the runner the time of the repeat just made (0: none yet) and waits for
+/// its leave to make one more. False: no more repeats. May throw when the channel is gone.
+using TurnSource = std::function<bool(double sample_ns)>;
 
 /// Speaks for one job. Never used between the start and the stop of a stopwatch.
 class Progress {

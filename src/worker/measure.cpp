@@ -74,8 +74,8 @@ std::int64_t calls_of(const Job& job, Pass pass) {
 
 class Loop {
  public:
-  explicit Loop(CaseRun& run)
-      : run_(run), device_(run.device()), stopwatch_(device_.make_stopwatch()) {}
+  Loop(CaseRun& run, const TurnSource& turns)
+      : run_(run), turns_(turns), device_(run.device()), stopwatch_(device_.make_stopwatch()) {}
 
   void check();
   void measure();
@@ -100,6 +100,8 @@ class Loop {
   void timed_repeats();
   /// Guards, late work, inputs and every output of the repeat just made.
   void judge(Pass pass);
+  /// False when the job is paced and the runner wants no more repeats.
+  bool has_turn() const;
   /// The next audit repeat: untimed, and to the kernel like any other.
   void audit();
   std::int64_t count() const { return static_cast<std::int64_t>(run_.calls().size()); }
@@ -108,6 +110,7 @@ class Loop {
   }
 
   CaseRun& run_;
+  const TurnSource& turns_;
   Device& device_;
   std::unique_ptr<Stopwatch> stopwatch_;
   double slowest_s_ = 0;
@@ -234,6 +237,11 @@ void Loop::audit() {
   judge(pass);
 }
 
+bool Loop::has_turn() const {
+  const std::vector<double>& samples = run_.reply().samples_ns;
+  return !run_.job().paced || turns_(samples.empty() ? 0 : samples.back());
+}
+
 void Loop::timed_repeats() {
   const Job& job = run_.job();
   Reply& reply = run_.reply();
@@ -241,6 +249,10 @@ void Loop::timed_repeats() {
   const Clock::time_point begin = Clock::now();
   StopRule rule(job.limits);
   for (std::int64_t repeat = 1; reply.stop == StopReason::none; ++repeat) {
+    if (!has_turn()) {
+      reply.stop = StopReason::repeats;
+      break;
+    }
     while (job.fresh_inputs && audit_place(job, reply.audit_repeats + 1) <= repeat) audit();
     const Pass pass{Stage::timed, repeat};
     const double sample_ns = call_all("repeat", pass, job.range);
@@ -248,6 +260,7 @@ void Loop::timed_repeats() {
     reply.samples_ns.push_back(sample_ns);
     const Summary summary = summarize(reply.samples_ns);
     run_.progress().own_code("repeat", repeat, summary.mean, summary.err);
+    if (job.paced) continue;
     if (job.exact_repeats == 0) {
       reply.stop = rule.add(sample_ns, seconds_since(begin));
     } else if (repeat == job.exact_repeats) {
@@ -256,7 +269,8 @@ void Loop::timed_repeats() {
   }
   reply.clocks.after = device_.clock_state(&reply.clocks.absent);
   while (job.fresh_inputs && reply.audit_repeats < k_least_audits) audit();
-  run_.judge_time();
+  // Of a paced job that never had its turn there is no time.
+  if (!reply.samples_ns.empty()) run_.judge_time();
 }
 
 void Loop::measure() {
@@ -312,14 +326,14 @@ bool Loop::profiled_call(bool range) {
 }  // namespace
 
 void run_kernel_job(Device& device, const Problem& problem, const kbench_kernel& kernel,
-                    const Job& job, const EventSink& sink, Reply& reply) {
-  KBENCH_ASSERT(!job.seeds.empty());
+                    const Job& job, const EventSink& sink, Reply& reply, const TurnSource& turns) {
+  KBENCH_ASSERT(!job.seeds.empty() && (!job.paced || turns));
   const Progress progress(job.token, sink,
                           own_code_limit_s(device.info().kind, job.spec, job.seeds.size()));
   CaseRun run(device, problem, kernel, job, progress, reply);
   try {
     run.set_up();
-    Loop loop(run);
+    Loop loop(run, turns);
     if (job.kind == JobKind::check) loop.check();
     if (job.kind == JobKind::measure) loop.measure();
     if (job.kind == JobKind::profile) loop.profile();

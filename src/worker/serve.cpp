@@ -40,6 +40,8 @@ class Worker {
   /// `auto` with a kernel named means that kernel's device.
   DeviceRequest choose_device(const DeviceRequest& asked) const;
   void dispatch(const Job& job, Reply& reply);
+  /// Waits for the runner's leave. A runner that has closed the channel wants no more repeats.
+  bool wait_for_turn(const Job& job, double sample_ns);
 
   Channel& channel_;
   std::optional<KernelPlugin> plugin_;
@@ -88,6 +90,17 @@ Hello Worker::set_up(const Setup& setup) {
   return hello;
 }
 
+bool Worker::wait_for_turn(const Job& job, double sample_ns) {
+  channel_.send(Ready{job.token, sample_ns});
+  const std::optional<Message> message = channel_.receive();
+  if (!message) return false;
+  const Turn* turn = std::get_if<Turn>(&*message);
+  if (turn == nullptr || turn->token != job.token) {
+    throw ChannelError("the runner answered no turn of this job");
+  }
+  return turn->more;
+}
+
 void Worker::dispatch(const Job& job, Reply& reply) {
   const EventSink sink = [this](const Event& event) { channel_.send(event); };
   const Problem* problem = find_problem(job.spec.problem);
@@ -112,7 +125,8 @@ void Worker::dispatch(const Job& job, Reply& reply) {
   const KernelPlugin& loaded = plugin(job.kernel_path);
   reply.kernel = describe(loaded.kernel(), loaded.path());
   check_match(loaded.kernel(), job.spec.problem, device_->info().kind);
-  run_kernel_job(*device_, *problem, loaded.kernel(), job, sink, reply);
+  const TurnSource turns = [&](double sample_ns) { return wait_for_turn(job, sample_ns); };
+  run_kernel_job(*device_, *problem, loaded.kernel(), job, sink, reply, turns);
 }
 
 Reply Worker::run(const Job& job) {

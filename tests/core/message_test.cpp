@@ -46,10 +46,10 @@ Job some_job() {
           some_case(),   "k.so",
           {1, -2},       StopLimits{200, 1e8},
           {1000, k_inf}, 5,
-          false,         true,
-          k_big_nonce,   2.5,
-          "fail",        "stem",
-          "out"};
+          true,          false,
+          true,          k_big_nonce,
+          2.5,           "fail",
+          "stem",        "out"};
 }
 
 Reply some_reply() {
@@ -108,6 +108,9 @@ TEST_CASE("every message comes back as it was sent") {
       Job{},
       Event{"t", "repeat", 3, 60, "custom_kernel", 12.5, k_nan},
       Event{},
+      Ready{"t", 12.5},
+      Ready{"t", k_nan},
+      Turn{"t", true},
       some_reply(),
       Reply{},
   };

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -21,6 +22,7 @@
 
 #include "core/frame.h"
 #include "core/message.h"
+#include "fake_turns.h"
 
 using namespace kbench;
 
@@ -313,6 +315,9 @@ const std::map<std::string, Behaviour>& behaviours() {
          close(2);
          send_message(s, passing_reply(job));
        }},
+      {"diesinturn", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
+      {"lastwords", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
+      {"badtime", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
       {"impossible", impossible},
       {"fixed", fixed},
       {"hot", hot},
@@ -396,9 +401,16 @@ void greet(int socket, const Setup& setup) {
   send_message(socket, hello);
 }
 
-void work(int socket, const Job& job) {
+bool has_turns(const Job& job) {
+  constexpr std::array<std::string_view, 5> k_kinds = {"dense", "mixed", "diesinturn", "lastwords",
+                                                       "badtime"};
+  return job.paced && std::find(k_kinds.begin(), k_kinds.end(), job.spec.kind) != k_kinds.end();
+}
+
+void work(int socket, const Job& job, FakeTurns& turns) {
   log_line(fmt::format("job {} {} {}", job.spec.problem, job.spec.kind, describe(job)));
   log_line(fmt::format("fresh={} nonce={}", job.fresh_inputs, job.nonce));
+  if (has_turns(job)) return turns.begin(job, passing_reply(job));
   behaviours().at(job.spec.kind)(socket, job);
 }
 
@@ -430,12 +442,17 @@ std::span<const ProblemInfo* const> fake_problems() {
 
 int fake_serve(int socket) {
   FrameDecoder decoder;
+  FakeTurns turns([socket](const Message& message) { send_message(socket, message); }, log_line);
   std::array<char, 65536> bytes;
   for (;;) {
     while (auto payload = decoder.next()) {
       const Message message = from_json(*payload);
-      if (const auto* setup = std::get_if<Setup>(&message)) greet(socket, *setup);
-      if (const auto* job = std::get_if<Job>(&message)) work(socket, *job);
+      if (const auto* setup = std::get_if<Setup>(&message)) {
+        turns.set_kernel(setup->kernel_path);
+        greet(socket, *setup);
+      }
+      if (const auto* job = std::get_if<Job>(&message)) work(socket, *job, turns);
+      if (const auto* turn = std::get_if<Turn>(&message)) turns.turn(*turn);
     }
     const ssize_t count = recv(socket, bytes.data(), bytes.size(), 0);
     if (count <= 0) break;

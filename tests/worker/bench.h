@@ -20,6 +20,7 @@ struct Bench {
   Job job;
   Reply reply;
   std::vector<Event> events;
+  TurnSource turns;  ///< of a paced job
   std::string error;
   bool sticky = false;
 
@@ -42,7 +43,7 @@ struct Bench {
       device.diary.push_back("event " + event.phase);
     };
     try {
-      run_kernel_job(device, problem, table, job, sink, reply);
+      run_kernel_job(device, problem, table, job, sink, reply, turns);
     } catch (const DeviceError& failure) {
       error = failure.what();
       sticky = failure.sticky();

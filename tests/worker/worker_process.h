@@ -57,6 +57,23 @@ class WorkerProcess {
     }
     return std::nullopt;
   }
+  /// Sends a paced job and waits for its first Ready.
+  Ready begin_paced(const Job& job) {
+    channel_->send(job);
+    return std::get<Ready>(*next_ready_or_reply());
+  }
+  /// Gives a paced job so many turns: what each Ready said. The reply is in `paced_reply`.
+  std::vector<double> run_paced(const Job& job, int turns) {
+    std::vector<double> said = {begin_paced(job).sample_ns};
+    for (; turns > 0; --turns) {
+      channel_->send(Turn{job.token, true});
+      said.push_back(std::get<Ready>(*next_ready_or_reply()).sample_ns);
+    }
+    channel_->send(Turn{job.token, false});
+    paced_reply = std::get<Reply>(*next_ready_or_reply());
+    return said;
+  }
+  void send(const Message& message) { channel_->send(message); }
   /// Waits for one event of plug-in code and leaves the worker in it.
   Event run_until_called(const Job& job) {
     channel_->send(job);
@@ -83,8 +100,16 @@ class WorkerProcess {
 
   std::vector<Event> events;
   std::string channel_error;
+  std::optional<Reply> paced_reply;
 
  private:
+  std::optional<Message> next_ready_or_reply() {
+    for (;;) {
+      std::optional<Message> message = channel_->receive();
+      if (!message || !std::holds_alternative<Event>(*message)) return message;
+    }
+  }
+
   pid_t child_ = -1;
   int socket_ = -1;
   bool reaped_ = false;

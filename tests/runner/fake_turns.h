@@ -1,0 +1,34 @@
+// The fake worker's part in a comparison: a job with turns, timed by a scripted clock.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/message.h"
+
+/// Plays one job of `Job::paced` after the other. Environment: FAKE_CLOCK is a file that grows by a
+/// byte with every turn of any worker, so that its size is the moment; FAKE_NOISE the spread of the
+/// clock's noise, FAKE_SEED its seed. A third word in the kernel's file is the factor that its
+/// times have. Case `diesinturn` dies in its third turn, `lastwords` fails after the last one, and
+/// `badtime` has no sound time in the second, each in the kernel `blocked` alone.
+class FakeTurns {
+ public:
+  using Send = std::function<void(const kbench::Message&)>;
+  using Log = std::function<void(const std::string&)>;
+
+  FakeTurns(Send send, Log log) : send_(std::move(send)), log_(std::move(log)) {}
+
+  void set_kernel(const std::string& path);
+  void begin(const kbench::Job& job, kbench::Reply passing);
+  void turn(const kbench::Turn& turn);
+
+ private:
+  double sample();
+
+  Send send_;
+  Log log_;
+  std::string kernel_;
+  double factor_ = 1;
+  kbench::Job job_;
+  kbench::Reply reply_;
+};

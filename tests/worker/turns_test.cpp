@@ -1,0 +1,97 @@
+// Paced jobs: a timed repeat for every turn, nothing on the device while waiting, and a worker that
+// leaves when nobody gives turns any more.
+#include <vector>
+
+#include "bench.h"
+#include "catch.h"
+#include "jobs.h"
+#include "worker_process.h"
+
+using namespace kbench;
+using namespace kbench::test;
+
+namespace {
+
+/// A paced bench that gets `turns` turns; what it said before each is kept.
+struct PacedBench : Bench {
+  std::int64_t left;
+  std::vector<double> said;
+
+  explicit PacedBench(std::int64_t given) : left(given) {
+    job.paced = true;
+    job.exact_repeats = 0;
+    turns = [this](double sample_ns) {
+      said.push_back(sample_ns);
+      device.diary.push_back("turn");
+      return left-- > 0;
+    };
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a paced job makes one timed repeat for each turn and tells its time") {
+  PacedBench bench(3);
+  bench.run();
+  CHECK(bench.error.empty());
+  CHECK(bench.said == std::vector<double>{0, 500, 500, 500});
+  CHECK(bench.reply.samples_ns == std::vector<double>{500, 500, 500});
+  CHECK(bench.reply.stop == StopReason::repeats);
+  CHECK(bench.count("start") == 3);
+}
+
+TEST_CASE("the stop rule does not end a paced job") {
+  PacedBench bench(300);
+  bench.job.limits = {7, 1};
+  bench.run();
+  CHECK(bench.reply.samples_ns.size() == 300);
+}
+
+TEST_CASE("a paced job without a turn passes without a time") {
+  PacedBench bench(0);
+  bench.device.best.copy_bytes_per_s = 1;  // any time would lie below this floor
+  bench.run();
+  CHECK(bench.error.empty());
+  CHECK(bench.reply.samples_ns.empty());
+}
+
+TEST_CASE("a worker that waits for a turn has finished its repeat, check included") {
+  PacedBench bench(4);
+  bench.job.fresh_inputs = true;
+  bench.run();
+  CHECK(bench.error.empty());
+  // Between the answer of one repeat and the next turn the device has nothing to do.
+  const Diary& diary = bench.device.diary;
+  REQUIRE(bench.count("turn") == 5);
+  const auto first = std::find(diary.begin(), diary.end(), "turn");
+  for (auto at = first + 1; at != diary.end(); ++at) {
+    if (*at == "turn") CHECK(*(at - 1) == "event repeat");
+  }
+}
+
+TEST_CASE("a real worker answers turns, and ends its case when the runner is gone") {
+  WorkerProcess worker;
+  worker.set_up(setup_for(plugin_path("good_row_major")));
+  Job job = make_job(JobKind::measure, plugin_path("good_row_major"));
+  job.paced = true;
+  const std::vector<double> first = worker.run_paced(job, 2);
+  REQUIRE(first.size() == 3);
+  CHECK(first[0] == 0);
+  CHECK(first[1] > 0);
+  REQUIRE(worker.paced_reply);
+  CHECK(worker.paced_reply->passed);
+  CHECK(worker.paced_reply->samples_ns == std::vector<double>{first[1], first[2]});
+  worker.begin_paced(job);
+  shutdown(worker.socket(), SHUT_WR);
+  CHECK(worker.wait() == 0);
+}
+
+TEST_CASE("an answer that is no turn of the job ends the worker") {
+  WorkerProcess worker;
+  worker.set_up(setup_for(plugin_path("good_row_major")));
+  Job job = make_job(JobKind::measure, plugin_path("good_row_major"));
+  job.paced = true;
+  worker.begin_paced(job);
+  worker.send(Turn{"another", true});
+  CHECK(WEXITSTATUS(worker.wait()) == 1);
+}
