@@ -47,7 +47,7 @@ bool same(const Buffers& x, const Buffers& y) {
 }
 
 cudaError_t read_device(DeviceFacts& facts) {
-  int device = 0, clusters = 0;
+  int device = 0, clusters = 0, double_ratio = 0;
   cudaError_t error = cudaGetDevice(&device);
   const auto read = [&](int& value, cudaDeviceAttr attribute) {
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&value, attribute, device);
@@ -57,7 +57,9 @@ cudaError_t read_device(DeviceFacts& facts) {
   read(facts.shared_reserved_per_block, cudaDevAttrReservedSharedMemoryPerBlock);
   read(facts.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
   read(clusters, cudaDevAttrClusterLaunch);
+  read(double_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio);
   facts.clusters = clusters != 0;
+  facts.fast_double = double_ratio <= 4;
   return error;
 }
 
@@ -81,17 +83,7 @@ cudaError_t reserve_shared(const Plan& plan) {
 
 cudaError_t enqueue_one(const Plan& plan, Launch launch, const Buffers& buffers,
                         cudaStream_t stream) {
-  auto* reflectors = static_cast<std::uint16_t*>(buffers.workspace);
-  auto* block = buffers.workspace == nullptr
-                    ? nullptr
-                    : reinterpret_cast<float*>(static_cast<unsigned char*>(buffers.workspace) +
-                                               blocked::reflector_bytes(plan));
-  const float* source = launch.reads_input ? buffers.a : buffers.h;
-  launch.panel.source = launch.apply.source = source;
-  launch.panel.factor = launch.apply.factor = buffers.h;
-  launch.panel.tau = buffers.tau;
-  launch.apply.reflectors = launch.panel.reflectors = reflectors;
-  launch.apply.block = launch.panel.block = block;
+  blocked::fill_addresses(plan, launch, buffers);
 
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;

@@ -13,6 +13,7 @@
 #define KBENCH_QR_BLOCKED_APPLY_CUH
 
 #include "apply_products.cuh"
+#include "team.cuh"
 
 namespace blocked {
 
@@ -26,6 +27,7 @@ struct ApplyTask {
   float* factor;                    // [batch, n, n] row-major, may be `source`
   const std::uint16_t* reflectors;  // [batch, n, k_reflector_pitch]
   const float* block;               // [batch, k_block, k_block]: T
+  const int* doubtful;              // [batch]: as in PanelTask
   int n;
   int row;
   int begin, end;
@@ -327,6 +329,7 @@ __global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTas
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
   const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
   const std::int64_t matrix = strip / task.strips;
+  if (!is_left_over(task.doubtful, matrix)) return;
   const int rank = static_cast<int>(blockIdx.x % task.ranks);
   const std::int64_t n = task.n;
   constexpr int chunk_rows = RG * k_tile_rows;

@@ -254,6 +254,7 @@ __global__ void __launch_bounds__(WARPS * 32, resident_panels(R, Cluster))
             Cluster ? task.ranks : 1};
   const std::int64_t n = task.n;
   const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / team.ranks;
+  if (!is_left_over(task.doubtful, matrix)) return;
   const int m = task.n - task.column;
   const int width = m < k_panel ? m : k_panel;
   constexpr int step = WARPS * 32;

@@ -172,6 +172,7 @@ __global__ void __launch_bounds__(k_panel_warps * 32) factor_tall_panel(const Pa
             Cluster ? task.ranks : 1};
   const std::int64_t n = task.n;
   const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / team.ranks;
+  if (!is_left_over(task.doubtful, matrix)) return;
   const std::int64_t corner = matrix * n * n + task.column * n + task.column;
   const int m = task.n - task.column;
   // Whole groups of 32 rows, so that the first warp of the first block holds every pivot.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apply.cuh"
+#include "gram_panel.cuh"
 #include "panel_tall.cuh"
 
 namespace blocked {
@@ -21,6 +22,7 @@ struct DeviceFacts {
   int shared_reserved_per_block;  // bytes
   int shared_per_block;           // bytes, the most a kernel may ask for
   bool clusters;
+  bool fast_double;  // FP64 at no less than a quarter of the rate of FP32
 };
 
 /// The device addresses of one call.
@@ -35,7 +37,9 @@ struct Buffers {
 struct Launch {
   const void* kernel;
   bool is_panel;
+  bool is_gram;      // a panel factored by its Gram matrix
   bool reads_input;  // source is the input, not the factor
+  bool uses_flags;   // works on, or marks, the matrices that a Gram panel leaves over
   PanelTask panel;
   ApplyTask apply;
   std::int64_t blocks;
@@ -60,11 +64,15 @@ inline std::uint64_t reflector_bytes(const Plan& plan) {
                       sizeof(std::uint16_t));
 }
 
-/// A matrix of one panel needs no workspace.
+inline std::uint64_t factor_bytes(const Plan& plan) {
+  return round_up_256(static_cast<std::uint64_t>(plan.batch * k_factor_elements) * sizeof(float));
+}
+
+/// Reflectors, factors, flags, in this order. A matrix of one panel needs no workspace.
 inline std::uint64_t workspace_bytes(const Plan& plan) {
   if (plan.n <= k_panel) return 0;
-  const auto factors = static_cast<std::uint64_t>(plan.batch * k_factor_elements) * sizeof(float);
-  return reflector_bytes(plan) + round_up_256(factors);
+  return reflector_bytes(plan) + factor_bytes(plan) +
+         round_up_256(static_cast<std::uint64_t>(plan.batch) * sizeof(int));
 }
 
 template <bool Cluster>
@@ -81,6 +89,18 @@ const void* panel_kernel(int rows_per_thread) {
   }
 }
 
+/// Blocks that share a Gram panel of m rows: doubled while all of them find a free multiprocessor
+/// and each keeps at least two of the blocks of 64 rows that are shared out.
+inline int gram_ranks(const Plan& plan, int m) {
+  if (!plan.device.clusters) return 1;
+  int ranks = 1;
+  while (ranks < k_max_ranks && plan.batch * ranks * 2 <= plan.device.multiprocessors &&
+         m >= ranks * 4 * k_block) {
+    ranks *= 2;
+  }
+  return ranks;
+}
+
 /// Blocks that share a panel of m rows: as few as hold it in registers; once the price of a
 /// cluster is paid, twice as many while they find a free multiprocessor.
 inline int panel_ranks(const Plan& plan, int m) {
@@ -92,11 +112,30 @@ inline int panel_ranks(const Plan& plan, int m) {
   return ranks;
 }
 
-inline void add_panel(Plan& plan, int column, bool second) {
+inline void add_gram_panel(Plan& plan, int column) {
+  const int n = static_cast<int>(plan.n), m = n - column;
+  Launch launch{};
+  launch.is_panel = launch.is_gram = true;
+  launch.reads_input = column == 0;
+  launch.uses_flags = true;
+  launch.ranks = gram_ranks(plan, m);
+  launch.threads = k_gram_threads;
+  launch.shared_bytes = static_cast<int>(sizeof(GramShared));
+  launch.kernel = launch.ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true>)
+                                   : reinterpret_cast<const void*>(&factor_gram_panel<false>);
+  launch.blocks = plan.batch * launch.ranks;
+  launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr, nullptr,
+                  n,       column,  launch.ranks, false,   true};
+  plan.launches.push_back(launch);
+}
+
+/// `uses_flags`: only the matrices that a Gram panel left over.
+inline void add_panel(Plan& plan, int column, bool second, bool uses_flags) {
   const int n = static_cast<int>(plan.n), m = n - column;
   Launch launch{};
   launch.is_panel = true;
   launch.reads_input = column == 0;
+  launch.uses_flags = uses_flags;
   launch.ranks = panel_ranks(plan, m);
   launch.threads = k_panel_warps * 32;
   launch.shared_bytes = static_cast<int>(sizeof(PanelShared));
@@ -113,8 +152,17 @@ inline void add_panel(Plan& plan, int column, bool second) {
                                      : reinterpret_cast<const void*>(&factor_tall_panel<false>);
   }
   launch.blocks = plan.batch * launch.ranks;
-  launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr,
-                  n,       column,  launch.ranks, second,  column + k_panel < n};
+  launch.panel = {nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  n,
+                  column,
+                  launch.ranks,
+                  second,
+                  column + k_panel < n};
   plan.launches.push_back(launch);
 }
 
@@ -132,13 +180,14 @@ inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int fe
 }
 
 template <int K, int CG, int RG>
-void add_apply_as(Plan& plan, int row, int begin, int end, int fewest) {
+void add_apply_as(Plan& plan, int row, int begin, int end, int fewest, bool uses_flags) {
   constexpr int columns = CG * k_warp_columns, chunk_rows = RG * k_tile_rows;
   const int n = static_cast<int>(plan.n);
   const int strips = (end - begin + columns - 1) / columns;
   const int chunks = (n - row + chunk_rows - 1) / chunk_rows;
   Launch launch{};
   launch.reads_input = row == 0;
+  launch.uses_flags = uses_flags;
   launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, fewest);
   launch.threads = k_apply_threads;
   launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
@@ -153,23 +202,45 @@ void add_apply_as(Plan& plan, int row, int begin, int end, int fewest) {
   const int resident = room < per_rank ? room : per_rank;
   launch.shared_bytes = fixed + resident * k_chunk_bytes;
   launch.blocks = plan.batch * strips * launch.ranks;
-  launch.apply = {nullptr, nullptr, nullptr, nullptr,      n,       row,
-                  begin,   end,     strips,  launch.ranks, resident};
+  launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr,      n,
+                  row,     begin,   end,     strips,  launch.ranks, resident};
   plan.launches.push_back(launch);
 }
 
-/// Right-looking: each block of 64 columns is factored as two panels, the first applied to the
-/// second at once, and then both together to all columns that follow.
+/// The addresses of one call into one launch.
+inline void fill_addresses(const Plan& plan, Launch& launch, const Buffers& buffers) {
+  auto* space = static_cast<unsigned char*>(buffers.workspace);
+  const auto part = [&](std::uint64_t offset) {
+    return space == nullptr ? nullptr : space + offset;
+  };
+  launch.panel.source = launch.apply.source = launch.reads_input ? buffers.a : buffers.h;
+  launch.panel.factor = launch.apply.factor = buffers.h;
+  launch.panel.tau = buffers.tau;
+  launch.panel.reflectors = reinterpret_cast<std::uint16_t*>(part(0));
+  launch.panel.block = reinterpret_cast<float*>(part(reflector_bytes(plan)));
+  launch.panel.doubtful =
+      launch.uses_flags ? reinterpret_cast<int*>(part(reflector_bytes(plan) + factor_bytes(plan)))
+                        : nullptr;
+  launch.apply.reflectors = launch.panel.reflectors;
+  launch.apply.block = launch.panel.block;
+  launch.apply.doubtful = launch.panel.doubtful;
+}
+
+/// Right-looking. Each block of 64 columns is factored by its Gram matrix; the matrices for which
+/// that does not do, and every last block, as two panels of which the first is applied to the
+/// second at once. Then the block is applied to all columns that follow.
 inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device) {
   Plan plan{batch, n, device, {}};
   const int size = static_cast<int>(n);
   for (int column = 0; column < size; column += k_block) {
     const int middle = column + k_panel, end = column + k_block;
-    add_panel(plan, column, false);
+    const bool by_gram = device.fast_double && end < size;
+    if (by_gram) add_gram_panel(plan, column);
+    add_panel(plan, column, false, by_gram);
     if (middle >= size) break;
-    add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size, 2);
-    add_panel(plan, middle, true);
-    if (end < size) add_apply_as<k_block, 4, 1>(plan, column, end, size, 4);
+    add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size, 2, by_gram);
+    add_panel(plan, middle, true, by_gram);
+    if (end < size) add_apply_as<k_block, 4, 1>(plan, column, end, size, 4, false);
   }
   return plan;
 }

@@ -23,6 +23,8 @@ __device__ __forceinline__ T& shared_as() {
 
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+/// A block barrier that tells every thread whether any of them brought `claim`.
+__device__ __forceinline__ bool block_any(bool claim) { return __syncthreads_or(claim) != 0; }
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -86,6 +88,28 @@ __device__ __forceinline__ float load_twin(const float* local, int rank) {
   return value;
 }
 
+__device__ __forceinline__ void store_twin(double* local, int rank, double value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(twin_address(local, rank)), "d"(value)
+               : "memory");
+#else
+  __trap();
+#endif
+}
+
+__device__ __forceinline__ double load_twin(const double* local, int rank) {
+  double value = 0;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile("ld.shared::cluster.f64 %0, [%1];"
+               : "=d"(value)
+               : "r"(twin_address(local, rank))
+               : "memory");
+#else
+  __trap();
+#endif
+  return value;
+}
+
 /// 16 bytes from global to shared memory; zeros, without touching `from`, unless `valid`.
 __device__ __forceinline__ void copy_async(void* to, const void* from, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
@@ -125,6 +149,17 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t 
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+/// d += a b for an 8x4 tile a, a 4x8 tile b and an 8x8 tile d in FP64 (m8n8k4). Lane l brings
+/// a(l / 4, l % 4) and b(l % 4, l / 4) and holds d(l / 4, 2 (l % 4) + {0, 1}).
+__device__ __forceinline__ void multiply_add(double (&d)[2], double a, double b) {
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(d[0]), "+d"(d[1])
+      : "d"(a), "d"(b));
+}
+
+/// 1 / sqrt(x) to nearly full FP64 precision; infinite for x = 0, NaN below.
+__device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
 
 /// Two BF16 in one word, `first` in the low half, rounded to nearest.
 __device__ __forceinline__ std::uint32_t pack_bf16(float first, float second) {

@@ -22,12 +22,18 @@ struct PanelTask {
   float* tau;                 // [batch, n]
   std::uint16_t* reflectors;  // [batch, n, k_reflector_pitch] BF16
   float* block;               // [batch, k_block, k_block]: T of the block reflector
+  int* doubtful;              // [batch]: 1 where a panel's Gram matrix did not do; may be null
   int n;
   int column;       // first column and first row of the panel
   int ranks;        // blocks per matrix
   bool second;      // the panel is the second of its block
   bool keep_block;  // columns follow that need the reflectors
 };
+
+/// Whether a matrix was left to the exact kernels; all are where no Gram panel came first.
+__device__ __forceinline__ bool is_left_over(const int* doubtful, std::int64_t matrix) {
+  return doubtful == nullptr || doubtful[matrix] != 0;
+}
 
 /// Shared memory of a panel. `parts` has two copies: a part may still read one step's sums while
 /// another already writes the next step's.

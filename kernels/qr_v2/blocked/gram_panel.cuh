@@ -1,0 +1,259 @@
+// Factors a panel of 64 columns from its Gram matrix: one pass over its rows for the Gram matrix,
+// 64 short steps on matrices of 64 x 64, one pass that writes the reflectors. Where a column of
+// the panel nearly depends on others it writes nothing and leaves the panel, by a flag, to the
+// exact panels (panel.cuh), which are launched after it.
+//
+// T needs no pass of its own: V_tail = P_tail M gives T^-1 = -L^T R M, three triangles of 64.
+#ifndef KBENCH_QR_BLOCKED_GRAM_PANEL_CUH
+#define KBENCH_QR_BLOCKED_GRAM_PANEL_CUH
+
+#include "gram_factor.cuh"
+
+namespace blocked {
+
+/// Runs work(i, c, tile) for this warp's 8 x 8 tiles (i, c) on and above the diagonal.
+template <class Work>
+__device__ __forceinline__ void each_upper_tile(int warp, const Work& work) {
+#pragma unroll
+  for (int slot = 0; slot < 5; ++slot) {
+    int tile = slot * k_gram_warps + warp, i = 0;
+    if (tile >= k_gram_tiles) continue;
+    for (; tile >= 8 - i; ++i) tile -= 8 - i;
+    work(i, i + tile, slot);
+  }
+}
+
+/// product = R M. Both are upper triangles; the tiles below the diagonal are left alone.
+__device__ __forceinline__ void multiply_triangles(GramShared& shared, const Team& team) {
+  const int line = team.lane / 4, inner = team.lane % 4;
+  each_upper_tile(team.warp, [&](int i, int c, int) {
+    double sum[2] = {};
+    for (int k = i * 8; k < c * 8 + 8; k += 4) {
+      const int row = i * 8 + line, middle = k + inner, column = c * 8 + line;
+      const double a = middle >= row ? shared.mixed[row][middle] : 0;
+      multiply_add(sum, a, shared.weights[middle][swizzled(middle, column)]);
+    }
+    shared.product[i * 8 + line][c * 8 + 2 * inner] = sum[0];
+    shared.product[i * 8 + line][c * 8 + 2 * inner + 1] = sum[1];
+  });
+}
+
+/// build.gram = striu(V^T V) = -striu(L^T product), its two diagonal blocks of 32 times D.
+__device__ __forceinline__ void find_reflector_gram(GramShared& shared, const Team& team) {
+  const int line = team.lane / 4, inner = team.lane % 4;
+  double sum[5][2] = {};
+  each_upper_tile(team.warp, [&](int i, int c, int slot) {
+    for (int k = i * 8; k < c * 8 + 8; k += 4) {
+      const int row = i * 8 + line, middle = k + inner;
+      const double a = middle > row ? shared.mixed[middle][row] : middle == row ? 1 : 0;
+      multiply_add(sum[slot], a, shared.product[middle][c * 8 + line]);
+    }
+  });
+  block_barrier();  // `build` lies over `product`
+  each_upper_tile(team.warp, [&](int i, int c, int slot) {
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      const int row = i * 8 + line, column = c * 8 + 2 * inner + k;
+      const double scale = i / 4 == c / 4 ? shared.tau[column] : 1;
+      shared.build.gram[row][column] = row < column ? static_cast<float>(-sum[slot][k] * scale) : 0;
+    }
+  });
+}
+
+/// One warp: a diagonal block of 32 of T = D (I + striu(V^T V) D)^-1, by back substitution.
+__device__ __forceinline__ void invert_half(GramShared& shared, int offset, int lane) {
+  auto& build = shared.build;
+  float x[k_panel];
+#pragma unroll
+  for (int i = k_panel - 1; i >= 0; --i) {
+    float sum = i == lane ? 1 : 0;
+#pragma unroll
+    for (int k = i + 1; k < k_panel; ++k) {
+      sum = fmaf(-build.gram[offset + i][offset + k], x[k], sum);
+    }
+    x[i] = sum;
+  }
+#pragma unroll
+  for (int i = 0; i < k_panel; ++i) {
+    const float tau = static_cast<float>(shared.tau[offset + i]);
+    build.factor[offset + i][offset + lane] = tau * x[i];
+  }
+}
+
+/// Writes T, whole, to `block` [k_block, k_block]; the rest of the block couples the halves.
+__device__ __forceinline__ void write_gram_factor(float* block, GramShared& shared,
+                                                  const Team& team) {
+  auto& build = shared.build;
+  multiply_triangles(shared, team);
+  block_barrier();
+  find_reflector_gram(shared, team);
+  block_barrier();
+  if (team.warp < 2) invert_half(shared, team.warp * k_panel, team.lane);
+  block_barrier();
+  for (int i = team.warp; i < k_panel; i += k_gram_warps) {
+    float sum = 0;
+    for (int k = 0; k < k_panel; ++k) {
+      sum = fmaf(build.gram[i][k_panel + k], build.factor[k_panel + k][k_panel + team.lane], sum);
+    }
+    build.factor[k_panel + i][team.lane] = sum;  // the lower left block is free until the end
+  }
+  block_barrier();
+  for (int i = team.warp; i < k_panel; i += k_gram_warps) {
+    float sum = 0;
+    for (int k = i; k < k_panel; ++k) {
+      sum = fmaf(-build.factor[i][k], build.factor[k_panel + k][team.lane], sum);
+    }
+    block[i * k_block + team.lane] = build.factor[i][team.lane];
+    block[i * k_block + k_panel + team.lane] = sum;
+    block[(k_panel + i) * k_block + team.lane] = 0;
+    block[(k_panel + i) * k_block + k_panel + team.lane] =
+        build.factor[k_panel + i][k_panel + team.lane];
+  }
+}
+
+/// What the tail of a panel is read from and written to; addresses of the panel's first row.
+struct GramTail {
+  const float* source;
+  float* factor;
+  std::uint16_t* reflectors;
+  std::int64_t n;
+  GramRows rows;
+  bool vector;
+};
+
+/// A lane's four neighbouring reflector elements of one row: FP32 into H, BF16 pairs into V.
+__device__ __forceinline__ void store_tail(const GramTail& tail, int row, int column,
+                                           const double (&v)[4]) {
+  if (row >= tail.rows.end) return;
+  const float x[4] = {static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2]),
+                      static_cast<float>(v[3])};
+  float* to = tail.factor + row * tail.n + column;
+  if (tail.vector) {
+    *reinterpret_cast<float4*>(to) = {x[0], x[1], x[2], x[3]};
+  } else {
+#pragma unroll
+    for (int c = 0; c < 4; ++c) to[c] = x[c];
+  }
+  const BfPair first = split(x[0], x[1]), second = split(x[2], x[3]);
+  std::uint16_t* pair =
+      tail.reflectors + static_cast<std::int64_t>(row) * k_reflector_pitch + column;
+  *reinterpret_cast<uint2*>(pair) = {first.high, second.high};
+  *reinterpret_cast<uint2*>(pair + k_block) = {first.low, second.low};
+}
+
+/// V_tail = P_tail M in FP64, 16 rows of a warp at a time; in place, since a row depends on itself
+/// alone. Inner column 16 q + 4 (lane % 4) + s is step (q, s), outer column 16 u + 4 (lane % 4) +
+/// 2 e + {0, 1} tile (u, e): so both sides are read and written as vectors.
+__device__ __forceinline__ void write_tail(const GramTail& tail, const GramShared& shared,
+                                           const Team& team) {
+  const int line = team.lane / 4, inner = team.lane % 4;
+  const int first = tail.rows.begin > k_block ? tail.rows.begin : k_block;
+  for (int base = first + team.warp * 16; base < tail.rows.end; base += k_gram_warps * 16) {
+    float p[2][4][4];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = base + half * 8 + line;
+#pragma unroll
+      for (int q = 0; q < 4; ++q) {
+        const float* from = tail.source + row * tail.n + q * 16 + inner * 4;
+        const bool inside = row < tail.rows.end;
+        if (tail.vector) {
+          float4 four = {0, 0, 0, 0};
+          if (inside) four = *reinterpret_cast<const float4*>(from);
+          p[half][q][0] = four.x, p[half][q][1] = four.y;
+          p[half][q][2] = four.z, p[half][q][3] = four.w;
+        } else {
+#pragma unroll
+          for (int s = 0; s < 4; ++s) p[half][q][s] = inside ? from[s] : 0;
+        }
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      double v[2][2][2] = {};  // half, e, value
+#pragma unroll
+      for (int q = 0; q <= u; ++q) {
+#pragma unroll
+        for (int s = 0; s < 4; ++s) {
+          const int row = q * 16 + inner * 4 + s, column = u * 16 + line / 2 * 4 + line % 2;
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const double weight = shared.weights[row][swizzled(row, column + 2 * e)];
+            multiply_add(v[0][e], p[0][q][s], weight);
+            multiply_add(v[1][e], p[1][q][s], weight);
+          }
+        }
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        store_tail(tail, base + half * 8 + line, u * 16 + inner * 4,
+                   {v[half][0][0], v[half][0][1], v[half][1][0], v[half][1][1]});
+      }
+    }
+  }
+}
+
+/// The panel's top 64 rows: R and L into H, the unit triangle L into V.
+__device__ __forceinline__ void write_top(const GramTail& tail, const GramShared& shared,
+                                          int thread) {
+  for (int k = thread; k < k_block * k_block / 2; k += k_gram_threads) {
+    const int row = k / (k_block / 2), column = k % (k_block / 2) * 2;
+    float v[2];
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const auto x = static_cast<float>(shared.mixed[row][column + e]);
+      tail.factor[row * tail.n + column + e] = x;
+      v[e] = row > column + e ? x : row == column + e ? 1 : 0;
+    }
+    const BfPair pair = split(v[0], v[1]);
+    std::uint16_t* to =
+        tail.reflectors + static_cast<std::int64_t>(row) * k_reflector_pitch + column;
+    *reinterpret_cast<std::uint32_t*>(to) = pair.high;
+    *reinterpret_cast<std::uint32_t*>(to + k_block) = pair.low;
+  }
+}
+
+/// Grid: batch x ranks blocks, which share out the panel's rows by 64; the first holds the top.
+/// The panel has 64 columns and at least as many rows.
+template <bool Cluster>
+__global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
+    factor_gram_panel(const PanelTask task) {
+  GramShared& shared = shared_as<GramShared>();
+  const int thread = static_cast<int>(threadIdx.x);
+  const Team team{thread % 32, thread / 32, k_gram_warps, Cluster ? cluster_rank() : 0,
+                  Cluster ? task.ranks : 1};
+  const std::int64_t n = task.n;
+  const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / team.ranks;
+  const std::int64_t corner = matrix * n * n + task.column * n + task.column;
+  const int m = task.n - task.column;
+  const int share = ((m + team.ranks - 1) / team.ranks + k_block - 1) / k_block * k_block;
+  const int begin = team.rank * share;
+  const GramRows rows{begin, begin + share < m ? begin + share : m};
+  const GramTail tail{task.source + corner,
+                      task.factor + corner,
+                      task.reflectors + (matrix * n + task.column) * k_reflector_pitch,
+                      n,
+                      rows,
+                      task.n % 4 == 0};
+
+  load_top(shared, tail.source, n, thread);
+  const double* gram =
+      sum_gram<Cluster>(shared, {tail.source, n, rows, team.lane, tail.vector}, team);
+  const bool done = factor_gram(gram, shared, thread);
+  if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
+  if (!done) return;
+  write_tail(tail, shared, team);
+  if (team.rank == 0) {
+    write_top(tail, shared, thread);
+    if (thread < k_block) {
+      task.tau[matrix * n + task.column + thread] = static_cast<float>(shared.tau[thread]);
+    }
+  }
+  if (team.rank == team.ranks - 1) {
+    write_gram_factor(task.block + matrix * k_factor_elements, shared, team);
+  }
+}
+
+}  // namespace blocked
+
+#endif  // KBENCH_QR_BLOCKED_GRAM_PANEL_CUH

@@ -1,0 +1,126 @@
+// Runs the launches of the blocked kernel's plan, in their order, on the emulated device, and
+// judges what they leave by the gates of qr_v2, formed in FP64. Knows no test case.
+#include "blocked_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "emulated_device.h"
+#include "qr_v2/blocked/plan.cuh"
+
+namespace kbench {
+namespace {
+
+using Matrix = std::vector<double>;
+
+void run(const blocked::Plan& plan, blocked::Launch launch, const blocked::Buffers& buffers,
+         emulated::Order order) {
+  blocked::fill_addresses(plan, launch, buffers);
+  const emulated::Grid grid{launch.blocks, launch.threads, launch.ranks,
+                            static_cast<std::size_t>(launch.shared_bytes)};
+  if (launch.is_panel) {
+    const auto kernel = reinterpret_cast<void (*)(blocked::PanelTask)>(
+        reinterpret_cast<std::uintptr_t>(launch.kernel));
+    emulated::launch(grid, order, [&] { kernel(launch.panel); });
+  } else {
+    const auto kernel = reinterpret_cast<void (*)(blocked::ApplyTask)>(
+        reinterpret_cast<std::uintptr_t>(launch.kernel));
+    emulated::launch(grid, order, [&] { kernel(launch.apply); });
+  }
+}
+
+double norm1(const Matrix& x, std::int64_t n) {
+  double most = 0;
+  for (std::int64_t c = 0; c < n; ++c) {
+    double sum = 0;
+    for (std::int64_t r = 0; r < n; ++r) sum += std::fabs(x[static_cast<std::size_t>(r * n + c)]);
+    most = std::isnan(sum) ? sum : std::max(most, sum);
+  }
+  return most;
+}
+
+/// x <- H_n ... H_1 x for x [n, columns]: so x = A becomes Q^T A and x = I becomes Q^T.
+void reflect(Matrix& x, const float* h, const float* tau, std::int64_t n) {
+  std::vector<double> product(static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < n; ++j) {
+    std::fill(product.begin(), product.end(), 0.0);
+    for (std::int64_t r = j; r < n; ++r) {
+      const double v = r == j ? 1.0 : static_cast<double>(h[r * n + j]);
+      const double* row = &x[static_cast<std::size_t>(r * n)];
+      for (std::int64_t c = 0; c < n; ++c) product[static_cast<std::size_t>(c)] += v * row[c];
+    }
+    for (std::int64_t r = j; r < n; ++r) {
+      const double v =
+          static_cast<double>(tau[j]) * (r == j ? 1.0 : static_cast<double>(h[r * n + j]));
+      double* row = &x[static_cast<std::size_t>(r * n)];
+      for (std::int64_t c = 0; c < n; ++c) row[c] -= v * product[static_cast<std::size_t>(c)];
+    }
+  }
+}
+
+}  // namespace
+
+Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::int64_t n,
+                         const EmulatedFacts& facts, emulated::Order order) {
+  constexpr int shared_per_multiprocessor = 233472, shared_per_block = 232448, reserved = 1024;
+  const blocked::Plan plan =
+      blocked::make_plan(batch, n,
+                         {facts.multiprocessors, shared_per_multiprocessor, reserved,
+                          shared_per_block, facts.clusters, facts.fast_double});
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Factored out{std::vector<float>(a.size(), nan),
+               std::vector<float>(static_cast<std::size_t>(batch * n), nan),
+               {}};
+  const std::uint64_t bytes = blocked::workspace_bytes(plan);
+  const auto space = std::make_unique<float4[]>(bytes / sizeof(float4) + 1);
+  std::fill_n(reinterpret_cast<float*>(space.get()), bytes / sizeof(float), nan);
+  const blocked::Buffers buffers{a.data(), out.h.data(), out.tau.data(),
+                                 bytes == 0 ? nullptr : space.get()};
+  for (const blocked::Launch& launch : plan.launches) {
+    run(plan, launch, buffers, order);
+    if (!launch.is_gram) continue;
+    blocked::Launch filled = launch;
+    blocked::fill_addresses(plan, filled, buffers);
+    out.doubtful.insert(out.doubtful.end(), filled.panel.doubtful, filled.panel.doubtful + batch);
+  }
+  return out;
+}
+
+// factor         norm1(triu(H) - Q^T A) / (20 n eps norm1(A))
+// orthogonality  norm1(Q^T Q - I) / (100 n eps)
+Gates gates_of(const std::vector<float>& a, const Factored& factored, std::int64_t n,
+               std::int64_t index) {
+  const auto at = static_cast<std::size_t>(index * n * n);
+  const auto count = static_cast<std::size_t>(n * n);
+  const float* h = factored.h.data() + at;
+  const float* tau = factored.tau.data() + index * n;
+  Matrix x(a.begin() + static_cast<std::ptrdiff_t>(at),
+           a.begin() + static_cast<std::ptrdiff_t>(at + count));
+  const double size = std::max(norm1(x, n), 1e-30);
+  reflect(x, h, tau, n);
+  Matrix q(count, 0.0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    q[static_cast<std::size_t>(i * n + i)] = 1;
+    for (std::int64_t c = i; c < n; ++c) {
+      x[static_cast<std::size_t>(i * n + c)] -= static_cast<double>(h[i * n + c]);
+    }
+    for (std::int64_t c = 0; c < i; ++c) x[static_cast<std::size_t>(i * n + c)] = 0;
+  }
+  reflect(q, h, tau, n);
+  Matrix gram(count, 0.0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      double sum = i == k ? -1 : 0;
+      for (std::int64_t c = 0; c < n; ++c) {
+        sum += q[static_cast<std::size_t>(i * n + c)] * q[static_cast<std::size_t>(k * n + c)];
+      }
+      gram[static_cast<std::size_t>(i * n + k)] = sum;
+    }
+  }
+  const double unit = static_cast<double>(n) * static_cast<double>(0x1p-23f);
+  return {norm1(x, n) / (20 * unit * size), norm1(gram, n) / (100 * unit)};
+}
+
+}  // namespace kbench
