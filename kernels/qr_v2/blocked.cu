@@ -96,8 +96,10 @@ cudaError_t enqueue_one(const Plan& plan, Launch launch, const Buffers& buffers,
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = launch.ranks > 1 ? 1 : 0;
-  void* task[] = {launch.is_panel ? static_cast<void*>(&launch.panel)
-                                  : static_cast<void*>(&launch.apply)};
+  blocked::LeftoverTask leftover{launch.panel, launch.apply};
+  void* task[] = {launch.step == blocked::Step::leftover ? static_cast<void*>(&leftover)
+                  : launch.step == blocked::Step::apply  ? static_cast<void*>(&launch.apply)
+                                                         : static_cast<void*>(&launch.panel)};
   return cudaLaunchKernelExC(&config, launch.kernel, task);
 }
 

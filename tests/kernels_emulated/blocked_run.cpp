@@ -20,14 +20,19 @@ void run(const blocked::Plan& plan, blocked::Launch launch, const blocked::Buffe
   blocked::fill_addresses(plan, launch, buffers);
   const emulated::Grid grid{launch.blocks, launch.threads, launch.ranks,
                             static_cast<std::size_t>(launch.shared_bytes)};
-  if (launch.is_panel) {
-    const auto kernel = reinterpret_cast<void (*)(blocked::PanelTask)>(
-        reinterpret_cast<std::uintptr_t>(launch.kernel));
-    emulated::launch(grid, order, [&] { kernel(launch.panel); });
-  } else {
-    const auto kernel = reinterpret_cast<void (*)(blocked::ApplyTask)>(
-        reinterpret_cast<std::uintptr_t>(launch.kernel));
-    emulated::launch(grid, order, [&] { kernel(launch.apply); });
+  const auto run_as = [&](auto task) {
+    const auto kernel =
+        reinterpret_cast<void (*)(decltype(task))>(reinterpret_cast<std::uintptr_t>(launch.kernel));
+    emulated::launch(grid, order, [&] { kernel(task); });
+  };
+  switch (launch.step) {
+    case blocked::Step::gram_panel:
+    case blocked::Step::panel:
+      return run_as(launch.panel);
+    case blocked::Step::apply:
+      return run_as(launch.apply);
+    case blocked::Step::leftover:
+      return run_as(blocked::LeftoverTask{launch.panel, launch.apply});
   }
 }
 
@@ -80,7 +85,7 @@ Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::i
                                  bytes == 0 ? nullptr : space.get()};
   for (const blocked::Launch& launch : plan.launches) {
     run(plan, launch, buffers, order);
-    if (!launch.is_gram) continue;
+    if (launch.step != blocked::Step::gram_panel) continue;
     blocked::Launch filled = launch;
     blocked::fill_addresses(plan, filled, buffers);
     out.doubtful.insert(out.doubtful.end(), filled.panel.doubtful, filled.panel.doubtful + batch);

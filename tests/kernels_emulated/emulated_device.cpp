@@ -3,6 +3,7 @@
 // device code has no argument to pass it in.
 #include "emulated_device.h"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -41,13 +42,16 @@ struct Block {
 struct Copy {
   void* to;
   const void* from;
+  std::size_t bytes;
   bool valid;
 };
 
 struct Thread {
   Block* block = nullptr;
   int index = 0;
-  ucontext_t context{};
+  ucontext_t context{};  // for the start; then `jump`, which costs no system call
+  jmp_buf jump;
+  bool started = false;
   std::unique_ptr<unsigned char[]> stack;
   const Meeting* awaited = nullptr;
   unsigned seen = 0;
@@ -62,13 +66,17 @@ struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<Thread> threads;
   const std::function<void()>* kernel = nullptr;
-  ucontext_t scheduler{};
+  jmp_buf scheduler;
   std::exception_ptr error;
 };
 
 Thread*& current() {
   thread_local Thread* thread = nullptr;
   return thread;
+}
+
+void go_back(Thread& own) {
+  if (_setjmp(own.jump) == 0) _longjmp(own.block->cluster->scheduler, 1);
 }
 
 void meet(Meeting& meeting) {
@@ -81,7 +89,7 @@ void meet(Meeting& meeting) {
   }
   own.awaited = &meeting;
   own.seen = seen;
-  swapcontext(&own.context, &own.block->cluster->scheduler);
+  go_back(own);
   own.awaited = nullptr;
 }
 
@@ -93,7 +101,7 @@ void run_thread() {
     own.block->cluster->error = std::current_exception();
   }
   own.finished = true;
-  swapcontext(&own.context, &own.block->cluster->scheduler);
+  go_back(own);
 }
 
 Warp& own_warp() {
@@ -114,7 +122,11 @@ std::vector<std::size_t> turns(std::size_t count, Order order) {
 
 void resume(Cluster& cluster, Thread& thread) {
   current() = &thread;
-  swapcontext(&cluster.scheduler, &thread.context);
+  if (_setjmp(cluster.scheduler) == 0) {
+    if (thread.started) _longjmp(thread.jump, 1);
+    thread.started = true;
+    setcontext(&thread.context);
+  }
   current() = nullptr;
 }
 
@@ -179,9 +191,9 @@ void run_cluster(const Grid& grid, Order order, std::int64_t first_block,
 
 void carry_out(const Copy& copy) {
   if (copy.valid) {
-    std::memcpy(copy.to, copy.from, 16);
+    std::memcpy(copy.to, copy.from, copy.bytes);
   } else {
-    std::memset(copy.to, 0, 16);
+    std::memset(copy.to, 0, copy.bytes);
   }
 }
 
@@ -232,8 +244,8 @@ const unsigned char* exchange(const void* own, std::size_t size) {
   return slots[0];
 }
 
-void copy_async(void* to, const void* from, bool valid) {
-  current()->groups.back().push_back({to, from, valid});
+void copy_async(void* to, const void* from, std::size_t bytes, bool valid) {
+  current()->groups.back().push_back({to, from, bytes, valid});
 }
 void copy_commit() { current()->groups.emplace_back(); }
 void copy_wait(int pending) {

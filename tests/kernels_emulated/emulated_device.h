@@ -74,7 +74,7 @@ Lanes<T> exchange(const T& own) {
 }
 
 /// Asynchronous copies are carried out as late as they may be.
-void copy_async(void* to, const void* from, bool valid);
+void copy_async(void* to, const void* from, std::size_t bytes, bool valid);
 void copy_commit();
 void copy_wait(int pending);
 
@@ -144,8 +144,15 @@ template <class T>
 T load_twin(const T* local, int rank) {
   return *static_cast<const T*>(emulated::twin(local, rank));
 }
+template <class T>
+T load_past_l1(const T* from) {
+  return *from;
+}
 inline void copy_async(void* to, const void* from, bool valid) {
-  emulated::copy_async(to, from, valid);
+  emulated::copy_async(to, from, 16, valid);
+}
+inline void copy_async_word(void* to, const void* from, bool valid) {
+  emulated::copy_async(to, from, 4, valid);
 }
 inline void copy_commit() { emulated::copy_commit(); }
 template <int Pending>

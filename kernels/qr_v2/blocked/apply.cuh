@@ -3,9 +3,10 @@
 //
 // A warp owns 32 columns and keeps the transposed products in registers: the accumulators of
 // (V^T C)^T have the layout in which the next product takes its left operand, so nothing but the
-// reflectors and T passes through shared memory. C is read twice and written once; the second
-// pass walks backwards, through the rows that are still in shared memory or in the L2 cache.
-// Every FP32 product is three BF16 products (high high, high low, low high), summed in FP32.
+// reflectors and T is exchanged through shared memory. C is read twice and written once, by
+// asynchronous copies several chunks ahead; the second pass walks backwards, through the rows that
+// are still in shared memory or in the L2 cache. Every FP32 product is three BF16 products (high
+// high, high low, low high), summed in FP32.
 //
 // When a warp's columns are too few to fill the machine, RG warps of a block and the `ranks`
 // blocks of a cluster share the rows and add their parts of V^T C in a fixed order.
@@ -19,7 +20,9 @@ namespace blocked {
 
 constexpr int k_apply_warps = 4;
 constexpr int k_apply_threads = k_apply_warps * 32;
-constexpr int k_stages = 3;
+/// Chunks under way or in use at once; at least as many slots hold chunks of C.
+template <int RG>
+constexpr int k_stages = RG == 1 ? 5 : 3;
 
 /// What one apply launch works on: columns [begin, end) of rows [row, n) of every matrix.
 struct ApplyTask {
@@ -31,21 +34,32 @@ struct ApplyTask {
   int n;
   int row;
   int begin, end;
-  int strips;    // of CG * 32 columns
-  int ranks;     // blocks that share the rows of a strip
-  int resident;  // chunks of C kept in shared memory between the passes
+  int strips;  // of CG * 32 columns
+  int ranks;   // blocks that share the rows of a strip
+  int slots;   // chunks of C that shared memory holds, at least k_stages
 };
 
-/// Shared memory of one block; `parts` only where RG * ranks > 1, then the resident tiles.
+/// Shared memory of one block, before the slots of C. Between the passes T, and before it the parts
+/// of the product, lie over the ring.
 template <int K, int RG>
 struct ApplyShared {
-  std::uint16_t ring[k_stages][RG * k_tile_rows][padded(2 * K)];  // high parts, then low
-  std::uint16_t factor[2][K][padded(K)];
-  unsigned largest[k_apply_warps];
+  alignas(16) unsigned largest[k_apply_warps];
+  union {
+    std::uint16_t ring[k_stages<RG>][RG * k_tile_rows][padded(2 * K)];  // high parts, then low
+    std::uint16_t factor[2][K][padded(K)];
+  };
 };
 template <int K>
 constexpr int k_part_bytes = k_apply_warps* K * 32 * 4;
 constexpr int k_chunk_bytes = k_apply_warps * 32 * 16 * 4;
+
+/// Bytes before the slots.
+template <int K, int RG>
+__host__ __device__ constexpr int apply_fixed_bytes(bool has_parts) {
+  constexpr int own = sizeof(ApplyShared<K, RG>);
+  constexpr int with_parts = k_apply_warps * 4 + k_part_bytes<K>;
+  return has_parts && with_parts > own ? with_parts : own;
+}
 
 /// A strip whose largest magnitude is below 2^-90 is multiplied by k_lift before the split: the low
 /// BF16 parts of the smallest numbers would be subnormal.
@@ -63,72 +77,72 @@ struct Applier {
   const ApplyTask& task;
   ApplyShared<K, RG>& shared;
   float* parts;   // [warp][K][32], also read by the other blocks of the cluster
-  float4* cache;  // [chunk][warp][4][lane]
+  float4* cache;  // [slot][warp][4][lane]: a lane's own rows, so that no barrier is needed
   int lane, warp, column_group, row_group, rank;
   int first_chunk, chunks;  // of this block
   int column;               // of this lane's first column
   const float* source;
   float* factor;
   const std::uint16_t* reflectors;
+  const float* block;  // T
 
-  __device__ __forceinline__ int row_of(int chunk, int k) const {
-    return task.row + (first_chunk + chunk) * k_chunk_rows + row_group * k_tile_rows +
-           lane % 4 * 2 + k % 2 + k / 2 * 8;
+  /// A lane's rows of a tile are its first one and those 1, 8 and 9 below it.
+  __device__ __forceinline__ static constexpr int below(int k) { return k % 2 + k / 2 * 8; }
+  __device__ __forceinline__ int first_row(int chunk) const {
+    return task.row + (first_chunk + chunk) * k_chunk_rows + row_group * k_tile_rows + lane % 4 * 2;
+  }
+  __device__ __forceinline__ float4* slot_of(int chunk) const {
+    return cache + (chunk % task.slots * k_apply_warps + warp) * 4 * 32 + lane;
   }
 
-  __device__ __forceinline__ void load_tile(Tile& c, int chunk) const {
+  /// Starts the copy of this lane's elements of C into the chunk's slot.
+  __device__ __forceinline__ void fetch_tile(int chunk) const {
+    const int row = first_row(chunk);
+    const float* from = source + static_cast<std::int64_t>(row) * task.n + column;
+    float4* to = slot_of(chunk);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const int row = row_of(chunk, k);
-      const float* from = source + static_cast<std::int64_t>(row) * task.n + column;
+      const bool inside = row + below(k) < task.n;
+      const float* at = from + static_cast<std::int64_t>(below(k)) * task.n;
       if constexpr (Vector) {
-        float4 four = {0, 0, 0, 0};
-        if (row < task.n && column < task.end) four = *reinterpret_cast<const float4*>(from);
-        c[4 * k] = four.x, c[4 * k + 1] = four.y, c[4 * k + 2] = four.z, c[4 * k + 3] = four.w;
+        const bool valid = inside && column < task.end;
+        copy_async(&to[k * 32], valid ? at : source, valid);
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          c[4 * k + j] = row < task.n && column + j < task.end ? from[j] : 0;
+          const bool valid = inside && column + j < task.end;
+          copy_async_word(reinterpret_cast<float*>(&to[k * 32]) + j, valid ? at + j : source,
+                          valid);
         }
       }
+    }
+  }
+
+  __device__ __forceinline__ void take_tile(Tile& c, int chunk) const {
+    const float4* from = slot_of(chunk);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const float4 four = from[k * 32];
+      c[4 * k] = four.x, c[4 * k + 1] = four.y, c[4 * k + 2] = four.z, c[4 * k + 3] = four.w;
     }
   }
 
   __device__ __forceinline__ void store_tile(const Tile& c, int chunk) const {
+    const int row = first_row(chunk);
+    float* to = factor + static_cast<std::int64_t>(row) * task.n + column;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const int row = row_of(chunk, k);
-      float* to = factor + static_cast<std::int64_t>(row) * task.n + column;
+      const bool inside = row + below(k) < task.n;
+      float* at = to + static_cast<std::int64_t>(below(k)) * task.n;
       if constexpr (Vector) {
         const float4 four = {c[4 * k], c[4 * k + 1], c[4 * k + 2], c[4 * k + 3]};
-        if (row < task.n && column < task.end) *reinterpret_cast<float4*>(to) = four;
+        if (inside && column < task.end) *reinterpret_cast<float4*>(at) = four;
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          if (row < task.n && column + j < task.end) to[j] = c[4 * k + j];
+          if (inside && column + j < task.end) at[j] = c[4 * k + j];
         }
       }
-    }
-  }
-
-  __device__ __forceinline__ bool is_cached(int chunk) const {
-    return chunk >= chunks - task.resident;
-  }
-  __device__ __forceinline__ float4* cached(int chunk) const {
-    return cache + ((chunk - (chunks - task.resident)) * k_apply_warps + warp) * 4 * 32 + lane;
-  }
-  __device__ __forceinline__ void keep_tile(const Tile& c, int chunk) const {
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      cached(chunk)[k * 32] = {c[4 * k], c[4 * k + 1], c[4 * k + 2], c[4 * k + 3]};
-    }
-  }
-  __device__ __forceinline__ void recall_tile(Tile& c, int chunk) const {
-    if (!is_cached(chunk)) return load_tile(c, chunk);
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const float4 four = cached(chunk)[k * 32];
-      c[4 * k] = four.x, c[4 * k + 1] = four.y, c[4 * k + 2] = four.z, c[4 * k + 3] = four.w;
     }
   }
 
@@ -152,32 +166,38 @@ struct Applier {
     }
   }
 
-  /// Calls work(chunk, stage) for every chunk, upwards or downwards, its reflectors in the stage.
+  /// Starts what step `step` of a pass needs. In the second pass the first chunks are in their
+  /// slots from the first.
+  __device__ __forceinline__ void fetch(bool upwards, int step, int stage) const {
+    if (step < chunks) {
+      const int chunk = upwards ? step : chunks - 1 - step;
+      fetch_reflectors(chunk, stage);
+      if (upwards || step >= task.slots) fetch_tile(chunk);
+    }
+    copy_commit();
+  }
+
+  /// Calls work(chunk, stage) for every chunk, upwards or downwards, its reflectors in the stage
+  /// and its elements of C in their slot.
   template <class Work>
   __device__ __forceinline__ void for_each_chunk(bool upwards, const Work& work) const {
-    const auto at = [&](int step) { return upwards ? step : chunks - 1 - step; };
+    constexpr int stages = k_stages<RG>;
 #pragma unroll
-    for (int step = 0; step < k_stages - 1; ++step) {
-      if (step < chunks) fetch_reflectors(at(step), step);
-      copy_commit();
-    }
+    for (int step = 0; step < stages - 1; ++step) fetch(upwards, step, step);
     int stage = 0;
     for (int step = 0; step < chunks; ++step) {
-      copy_wait<k_stages - 2>();
+      copy_wait<stages - 2>();
       block_barrier();  // the stage has arrived, and the one before it is no longer read
-      const int ahead = step + k_stages - 1;
-      if (ahead < chunks) fetch_reflectors(at(ahead), (stage + k_stages - 1) % k_stages);
-      copy_commit();
-      work(step, at(step), stage);
-      stage = (stage + 1) % k_stages;
+      fetch(upwards, step + stages - 1, stage == 0 ? stages - 1 : stage - 1);
+      work(upwards ? step : chunks - 1 - step, stage);
+      stage = stage + 1 == stages ? 0 : stage + 1;
     }
     copy_wait<0>();
     block_barrier();
   }
 
   /// T as BF16 pairs; what lies below its diagonal blocks is never read.
-  __device__ __forceinline__ void fetch_factor(std::int64_t matrix) const {
-    const float* block = task.block + matrix * k_factor_elements;
+  __device__ __forceinline__ void fetch_factor() const {
     for (int k = warp * 32 + lane; k < K * K / 2; k += k_apply_threads) {
       const int row = k / (K / 2), two = k % (K / 2) * 2;
       const BfPair pair = split(block[row * k_block + two], block[row * k_block + two + 1]);
@@ -189,14 +209,9 @@ struct Applier {
   /// Pass 1: product = `lift` C^T V over this warp's rows; the largest magnitude of C it saw.
   __device__ __forceinline__ unsigned project(Product& product, float lift) const {
     unsigned largest = 0;
-    Tile next;
-    load_tile(next, 0);
-    for_each_chunk(true, [&](int, int chunk, int stage) {
+    for_each_chunk(true, [&](int chunk, int stage) {
       Tile c;
-#pragma unroll
-      for (int k = 0; k < 16; ++k) c[k] = next[k];
-      if (chunk + 1 < chunks) load_tile(next, chunk + 1);
-      if (is_cached(chunk)) keep_tile(c, chunk);
+      take_tile(c, chunk);
 #pragma unroll
       for (int k = 0; k < 16; ++k) {
         const unsigned own = magnitude(c[k]);
@@ -213,13 +228,9 @@ struct Applier {
 
   /// Pass 2: C += `1 / lift` (weights V^T).
   __device__ __forceinline__ void update(const Operand& weights, float lift) const {
-    Tile next;
-    if (chunks > 0) recall_tile(next, chunks - 1);
-    for_each_chunk(false, [&](int, int chunk, int stage) {
+    for_each_chunk(false, [&](int chunk, int stage) {
       Tile c;
-#pragma unroll
-      for (int k = 0; k < 16; ++k) c[k] = next[k];
-      if (chunk > 0) recall_tile(next, chunk - 1);
+      take_tile(c, chunk);
       if (lift != 1) {
 #pragma unroll
         for (int k = 0; k < 16; ++k) c[k] *= lift;
@@ -275,8 +286,9 @@ struct Applier {
 #pragma unroll
     for (int k = 0; k < K; ++k) own[k * 32] = Math::value(product, k);
     strip_barrier();
-    const int slice = K / sharers, first = (rank * RG + row_group) * slice;
-    for (int k = first; k < first + slice; ++k) {
+    const int slice = (K + sharers - 1) / sharers, first = (rank * RG + row_group) * slice;
+    const int last = first + slice < K ? first + slice : K;
+    for (int k = first; k < last; ++k) {
       float sum = 0;
       for (int sharer = 0; sharer < sharers; ++sharer) {
         sum +=
@@ -291,7 +303,7 @@ struct Applier {
       Math::value(product, k) =
           read_part(parts + ((owner % RG * CG + column_group) * K + k) * 32 + lane, owner / RG);
     }
-    strip_barrier();  // a repeated pass writes the parts again
+    strip_barrier();  // T and the ring lie over the parts
   }
 
   __device__ __forceinline__ void run() const {
@@ -305,15 +317,19 @@ struct Applier {
       largest = strip_largest(project(product, lift));
       if (largest == 0 || largest >= k_small_bits || lift != 1) break;
       lift = k_lift;
+      strip_barrier();  // `largest` is read no more
     }
     if (largest == 0) {
       if (task.source != task.factor) store_zeros();
     } else {
       add_parts(product);
       Operand operand;
+      fetch_factor();
       Math::as_operand(operand, product, 1);
+      block_barrier();
       Product weighted = {};
       Math::weigh(weighted, operand, shared.factor, lane);
+      block_barrier();  // the ring lies over T
       Math::as_operand(operand, weighted, -1);
       update(operand, lift);
     }
@@ -321,30 +337,26 @@ struct Applier {
   }
 };
 
-/// Grid: batch x strips x ranks blocks, the ranks of a strip forming a cluster.
+/// One strip, by the block of number `rank` of those that share it.
 template <int K, int CG, int RG, bool Vector>
-__global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTask task) {
-  static_assert(sizeof(ApplyShared<K, RG>) % 16 == 0, "the parts and the tiles that follow it");
+__device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t matrix, int strip,
+                                            int rank) {
+  static_assert(sizeof(ApplyShared<K, RG>) % 16 == 0, "the slots that follow it");
   auto& shared = shared_as<ApplyShared<K, RG>>();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
-  const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
-  const std::int64_t matrix = strip / task.strips;
-  if (!is_left_over(task.doubtful, matrix)) return;
-  const int rank = static_cast<int>(blockIdx.x % task.ranks);
   const std::int64_t n = task.n;
   constexpr int chunk_rows = RG * k_tile_rows;
   const int all_chunks = (task.n - task.row + chunk_rows - 1) / chunk_rows;
   const int per_rank = (all_chunks + task.ranks - 1) / task.ranks;
   const int first_chunk = rank * per_rank;
   const int left = all_chunks - first_chunk;
-  auto* parts = reinterpret_cast<float*>(&shared + 1);
-  const bool has_parts = RG * task.ranks > 1;
+  const int fixed = apply_fixed_bytes<K, RG>(RG * task.ranks > 1);
   const int column_group = warp % CG;
   const Applier<K, CG, RG, Vector> applier{
       task,
       shared,
-      parts,
-      reinterpret_cast<float4*>(parts + (has_parts ? k_part_bytes<K> / 4 : 0)),
+      reinterpret_cast<float*>(&shared.ring),
+      reinterpret_cast<float4*>(reinterpret_cast<unsigned char*>(&shared) + fixed),
       thread % 32,
       warp,
       column_group,
@@ -354,13 +366,22 @@ __global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTas
       left < 0          ? 0
       : left < per_rank ? left
                         : per_rank,
-      task.begin + (static_cast<int>(strip % task.strips) * CG + column_group) * k_warp_columns +
-          thread % 32 / 4 * 4,
+      task.begin + (strip * CG + column_group) * k_warp_columns + thread % 32 / 4 * 4,
       task.source + matrix * n * n,
       task.factor + matrix * n * n,
-      task.reflectors + matrix * reflector_elements(n)};
-  applier.fetch_factor(matrix);
+      task.reflectors + matrix * reflector_elements(n),
+      task.block + matrix * k_factor_elements};
   applier.run();
+}
+
+/// Grid: batch x strips x ranks blocks, the ranks of a strip forming a cluster.
+template <int K, int CG, int RG, bool Vector>
+__global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTask task) {
+  const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
+  const std::int64_t matrix = strip / task.strips;
+  if (!is_left_over(task.doubtful, matrix)) return;
+  apply_strip<K, CG, RG, Vector>(task, matrix, static_cast<int>(strip % task.strips),
+                                 static_cast<int>(blockIdx.x % task.ranks));
 }
 
 }  // namespace blocked

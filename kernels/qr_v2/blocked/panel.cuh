@@ -37,12 +37,12 @@ __device__ __forceinline__ void load_rows(Rows<R>& x, const float* panel, int n,
 #pragma unroll
       for (int c = 0; c < k_panel; c += 4) {
         float4 four = {0, 0, 0, 0};
-        if (inside && c < width) four = *reinterpret_cast<const float4*>(from + c);
+        if (inside && c < width) four = load_past_l1(reinterpret_cast<const float4*>(from + c));
         x[r][c] = four.x, x[r][c + 1] = four.y, x[r][c + 2] = four.z, x[r][c + 3] = four.w;
       }
     } else {
 #pragma unroll
-      for (int c = 0; c < k_panel; ++c) x[r][c] = inside && c < width ? from[c] : 0;
+      for (int c = 0; c < k_panel; ++c) x[r][c] = inside && c < width ? load_past_l1(from + c) : 0;
     }
   }
 }
@@ -244,21 +244,21 @@ __host__ __device__ constexpr int resident_panels(int rows, bool cluster) {
   return cluster || rows >= 4 ? 2 : rows == 1 ? 4 : 3;
 }
 
-/// Grid: batch x ranks blocks. Rows: m = n - column <= ranks x R x 32 WARPS.
-template <int WARPS, int R, bool Cluster>
-__global__ void __launch_bounds__(WARPS * 32, resident_panels(R, Cluster))
-    factor_panel(const PanelTask task) {
-  PanelShared& shared = shared_as<PanelShared>();
+template <int WARPS, bool Cluster>
+__device__ __forceinline__ Team make_team(const PanelTask& task) {
   const int thread = static_cast<int>(threadIdx.x);
-  Team team{thread % 32, thread / 32, WARPS, Cluster ? cluster_rank() : 0,
-            Cluster ? task.ranks : 1};
+  return {thread % 32, thread / 32, WARPS, Cluster ? cluster_rank() : 0, Cluster ? task.ranks : 1};
+}
+
+/// The whole team: factors one panel of one matrix. Rows: m = n - column <= ranks x R x 32 WARPS.
+template <int WARPS, int R, bool Cluster>
+__device__ __forceinline__ void factor_rows(const PanelTask& task, std::int64_t matrix,
+                                            PanelShared& shared, Team& team) {
   const std::int64_t n = task.n;
-  const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / team.ranks;
-  if (!is_left_over(task.doubtful, matrix)) return;
   const int m = task.n - task.column;
   const int width = m < k_panel ? m : k_panel;
   constexpr int step = WARPS * 32;
-  const RowRange rows{team.rank * R * step + thread, step, m};
+  const RowRange rows{team.rank * R * step + team.warp * 32 + team.lane, step, m};
 
   Rows<R> x;
   load_rows<R>(x, task.source + matrix * n * n + task.column * n + task.column, task.n, width,
@@ -284,6 +284,16 @@ __global__ void __launch_bounds__(WARPS * 32, resident_panels(R, Cluster))
       build_block_factor<Cluster>(task, matrix, team.rank * R * step, R * step, shared, team);
     }
   }
+}
+
+/// Grid: batch x ranks blocks.
+template <int WARPS, int R, bool Cluster>
+__global__ void __launch_bounds__(WARPS * 32, resident_panels(R, Cluster))
+    factor_panel(const PanelTask task) {
+  Team team = make_team<WARPS, Cluster>(task);
+  const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / team.ranks;
+  if (!is_left_over(task.doubtful, matrix)) return;
+  factor_rows<WARPS, R, Cluster>(task, matrix, shared_as<PanelShared>(), team);
 }
 
 }  // namespace blocked

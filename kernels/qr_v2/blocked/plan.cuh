@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "apply.cuh"
 #include "gram_panel.cuh"
+#include "leftover.cuh"
 #include "panel_tall.cuh"
 
 namespace blocked {
@@ -33,11 +33,13 @@ struct Buffers {
   void* workspace;
 };
 
-/// One launch; exactly one of the tasks is used. The addresses are filled in per call.
+enum class Step { gram_panel, panel, apply, leftover };
+
+/// One launch; its step says which task is used (a leftover step: both). The addresses are filled
+/// in per call.
 struct Launch {
   const void* kernel;
-  bool is_panel;
-  bool is_gram;      // a panel factored by its Gram matrix
+  Step step;
   bool reads_input;  // source is the input, not the factor
   bool uses_flags;   // works on, or marks, the matrices that a Gram panel leaves over
   PanelTask panel;
@@ -115,7 +117,7 @@ inline int panel_ranks(const Plan& plan, int m) {
 inline void add_gram_panel(Plan& plan, int column) {
   const int n = static_cast<int>(plan.n), m = n - column;
   Launch launch{};
-  launch.is_panel = launch.is_gram = true;
+  launch.step = Step::gram_panel;
   launch.reads_input = column == 0;
   launch.uses_flags = true;
   launch.ranks = gram_ranks(plan, m);
@@ -133,7 +135,7 @@ inline void add_gram_panel(Plan& plan, int column) {
 inline void add_panel(Plan& plan, int column, bool second, bool uses_flags) {
   const int n = static_cast<int>(plan.n), m = n - column;
   Launch launch{};
-  launch.is_panel = true;
+  launch.step = Step::panel;
   launch.reads_input = column == 0;
   launch.uses_flags = uses_flags;
   launch.ranks = panel_ranks(plan, m);
@@ -166,15 +168,15 @@ inline void add_panel(Plan& plan, int column, bool second, bool uses_flags) {
   plan.launches.push_back(launch);
 }
 
-/// Blocks that share the rows of a strip: doubled while all of them fit on the device at once and
-/// each keeps at least `fewest` chunks.
+/// Blocks that share the rows of a strip: as many as let all strips be on the device at once while
+/// each block keeps at least `fewest` chunks.
 inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int fewest) {
   if (!plan.device.clusters) return 1;
   const std::int64_t slots =
       std::int64_t{k_blocks_per_multiprocessor} * plan.device.multiprocessors;
   int ranks = 1;
-  while (ranks < k_max_ranks && strips * ranks * 2 <= slots && chunks >= fewest * ranks * 2) {
-    ranks *= 2;
+  while (ranks < k_max_ranks && strips * (ranks + 1) <= slots && chunks >= fewest * (ranks + 1)) {
+    ++ranks;
   }
   return ranks;
 }
@@ -186,24 +188,58 @@ void add_apply_as(Plan& plan, int row, int begin, int end, int fewest, bool uses
   const int strips = (end - begin + columns - 1) / columns;
   const int chunks = (n - row + chunk_rows - 1) / chunk_rows;
   Launch launch{};
+  launch.step = Step::apply;
   launch.reads_input = row == 0;
   launch.uses_flags = uses_flags;
   launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, fewest);
   launch.threads = k_apply_threads;
   launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
                              : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
-  const int fixed =
-      static_cast<int>(sizeof(ApplyShared<K, RG>)) + (RG * launch.ranks > 1 ? k_part_bytes<K> : 0);
+  const int fixed = apply_fixed_bytes<K, RG>(RG * launch.ranks > 1);
   const int share = plan.device.shared_per_multiprocessor / k_blocks_per_multiprocessor -
                     plan.device.shared_reserved_per_block;
   const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
   const int per_rank = (chunks + launch.ranks - 1) / launch.ranks;
-  const int room = budget > fixed ? (budget - fixed) / k_chunk_bytes : 0;
-  const int resident = room < per_rank ? room : per_rank;
-  launch.shared_bytes = fixed + resident * k_chunk_bytes;
+  const int room = (budget - fixed) / k_chunk_bytes;
+  const int wanted = room < per_rank ? room : per_rank;
+  const int slots = wanted < k_stages<RG> ? k_stages<RG> : wanted;
+  launch.shared_bytes = fixed + slots * k_chunk_bytes;
   launch.blocks = plan.batch * strips * launch.ranks;
   launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr,      n,
-                  row,     begin,   end,     strips,  launch.ranks, resident};
+                  row,     begin,   end,     strips,  launch.ranks, slots};
+  plan.launches.push_back(launch);
+}
+
+/// The exact way for what a Gram panel leaves over: in one launch where registers hold the rows.
+inline void add_leftover(Plan& plan, int column) {
+  const int n = static_cast<int>(plan.n), m = n - column, middle = column + k_panel;
+  const int end = column + k_block, ranks = panel_ranks(plan, m);
+  if (m > ranks * k_rows_per_rank) {
+    add_panel(plan, column, false, true);
+    add_apply_as<k_panel, 1, 4>(plan, column, middle, end, 2, true);
+    add_panel(plan, middle, true, true);
+    return;
+  }
+  const bool vector = n % 4 == 0;
+  Launch launch{};
+  launch.step = Step::leftover;
+  launch.reads_input = column == 0;
+  launch.uses_flags = true;
+  launch.ranks = ranks;
+  launch.threads = k_panel_warps * 32;
+  launch.blocks = plan.batch * ranks;
+  launch.kernel = ranks > 1 ? vector ? reinterpret_cast<const void*>(&factor_leftover<true, true>)
+                                     : reinterpret_cast<const void*>(&factor_leftover<true, false>)
+                  : vector ? reinterpret_cast<const void*>(&factor_leftover<false, true>)
+                            : reinterpret_cast<const void*>(&factor_leftover<false, false>);
+  launch.panel = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                  n,       column,  ranks,   false,   true};
+  const int slots = k_stages<4>;
+  launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr, n,
+                  column,  middle,  end,     1,       ranks,   slots};
+  const int apply_bytes = apply_fixed_bytes<k_panel, 4>(true) + slots * k_chunk_bytes;
+  const int panel_bytes = static_cast<int>(sizeof(PanelShared));
+  launch.shared_bytes = panel_bytes > apply_bytes ? panel_bytes : apply_bytes;
   plan.launches.push_back(launch);
 }
 
@@ -234,12 +270,15 @@ inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& dev
   const int size = static_cast<int>(n);
   for (int column = 0; column < size; column += k_block) {
     const int middle = column + k_panel, end = column + k_block;
-    const bool by_gram = device.fast_double && end < size;
-    if (by_gram) add_gram_panel(plan, column);
-    add_panel(plan, column, false, by_gram);
-    if (middle >= size) break;
-    add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size, 2, by_gram);
-    add_panel(plan, middle, true, by_gram);
+    if (device.fast_double && end < size) {
+      add_gram_panel(plan, column);
+      add_leftover(plan, column);
+    } else {
+      add_panel(plan, column, false, false);
+      if (middle >= size) break;
+      add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size, 2, false);
+      add_panel(plan, middle, true, false);
+    }
     if (end < size) add_apply_as<k_block, 4, 1>(plan, column, end, size, 4, false);
   }
   return plan;

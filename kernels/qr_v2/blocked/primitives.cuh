@@ -110,10 +110,22 @@ __device__ __forceinline__ double load_twin(const double* local, int rank) {
   return value;
 }
 
+/// From the L2 cache: the L1 cache may hold what another block has replaced since.
+template <class T>
+__device__ __forceinline__ T load_past_l1(const T* from) {
+  return __ldcg(from);
+}
+
 /// 16 bytes from global to shared memory; zeros, without touching `from`, unless `valid`.
 __device__ __forceinline__ void copy_async(void* to, const void* from, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
                "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
+               : "memory");
+}
+/// The same for 4 bytes.
+__device__ __forceinline__ void copy_async_word(void* to, const void* from, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)),
+               "l"(__cvta_generic_to_global(from)), "r"(valid ? 4 : 0)
                : "memory");
 }
 __device__ __forceinline__ void copy_commit() {
