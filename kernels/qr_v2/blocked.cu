@@ -5,8 +5,10 @@
 // the kernel ABI and the runtime, nothing of kbench, and never looks at data on the host.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -61,6 +63,11 @@ cudaError_t read_device(DeviceFacts& facts) {
   facts.clusters = clusters != 0;
   facts.fast_double = double_ratio <= 4;
   return error;
+}
+
+int limit_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::clamp(std::atoi(text), 0, otherwise);
 }
 
 /// Kernels may use only the shared memory that was asked for before their first launch.
@@ -137,7 +144,9 @@ int create(const kbench_call* shapes, void** state) {
   DeviceFacts facts{};
   cudaError_t error = read_device(facts);
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
-  auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts), {}});
+  const blocked::Limits limits{limit_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
+                               limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_ranks)};
+  auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
   if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);
   if (error != cudaSuccess) return fail(shapes, "cannot reserve shared memory", error);

@@ -25,6 +25,12 @@ struct DeviceFacts {
   bool fast_double;  // FP64 at no less than a quarter of the rate of FP32
 };
 
+/// What a trial may change, by environment variables of the plug-in.
+struct Limits {
+  int gram_ranks = k_max_ranks;   // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
+  int apply_ranks = k_max_ranks;  // KBENCH_QR_APPLY_RANKS
+};
+
 /// The device addresses of one call.
 struct Buffers {
   const float* a;
@@ -53,6 +59,7 @@ struct Launch {
 struct Plan {
   std::int64_t batch, n;
   DeviceFacts device;
+  Limits limits;
   std::vector<Launch> launches;
 };
 
@@ -96,7 +103,7 @@ const void* panel_kernel(int rows_per_thread) {
 inline int gram_ranks(const Plan& plan, int m) {
   if (!plan.device.clusters) return 1;
   int ranks = 1;
-  while (ranks < k_max_ranks && plan.batch * ranks * 2 <= plan.device.multiprocessors &&
+  while (ranks < plan.limits.gram_ranks && plan.batch * ranks * 2 <= plan.device.multiprocessors &&
          m >= ranks * 4 * k_block) {
     ranks *= 2;
   }
@@ -175,7 +182,8 @@ inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int fe
   const std::int64_t slots =
       std::int64_t{k_blocks_per_multiprocessor} * plan.device.multiprocessors;
   int ranks = 1;
-  while (ranks < k_max_ranks && strips * (ranks + 1) <= slots && chunks >= fewest * (ranks + 1)) {
+  while (ranks < plan.limits.apply_ranks && strips * (ranks + 1) <= slots &&
+         chunks >= fewest * (ranks + 1)) {
     ++ranks;
   }
   return ranks;
@@ -265,12 +273,13 @@ inline void fill_addresses(const Plan& plan, Launch& launch, const Buffers& buff
 /// Right-looking. Each block of 64 columns is factored by its Gram matrix; the matrices for which
 /// that does not do, and every last block, as two panels of which the first is applied to the
 /// second at once. Then the block is applied to all columns that follow.
-inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device) {
-  Plan plan{batch, n, device, {}};
+inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device,
+                      const Limits& limits) {
+  Plan plan{batch, n, device, limits, {}};
   const int size = static_cast<int>(n);
   for (int column = 0; column < size; column += k_block) {
     const int middle = column + k_panel, end = column + k_block;
-    if (device.fast_double && end < size) {
+    if (device.fast_double && limits.gram_ranks > 0 && end < size) {
       add_gram_panel(plan, column);
       add_leftover(plan, column);
     } else {
