@@ -91,6 +91,25 @@ FreshInputs parse_fresh_inputs(const std::string& text, const std::string& sourc
   refuse(text, source, "`auto`, `on` or `off`");
 }
 
+void add_tag(Options& options, const std::string& text, const std::string& source) {
+  const std::size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  const bool sound = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_.-").find(c) != std::string_view::npos;
+  });
+  if (equals == std::string::npos || !sound) {
+    refuse(text, source, "KEY=VALUE with a key of letters, digits, `_`, `.` and `-`");
+  }
+  for (const auto& [known, value] : options.tags) {
+    if (known == key) {
+      throw Error(ExitCode::usage,
+                  fmt::format("`{}` names `{}` twice; give each key once", source, key));
+    }
+  }
+  options.tags.emplace_back(key, text.substr(equals + 1));
+}
+
 ColorChoice parse_color(const std::string& text, const std::string& source) {
   if (text == "auto") return ColorChoice::automatic;
   if (text == "always") return ColorChoice::always;
@@ -188,6 +207,14 @@ const std::array k_flags = {
          [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},
     Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
          [](Options& o, Text text, Text) { o.json = text; }},
+    Flag{"csv", "PATH", "the same as comma-separated values, one line a case", k_modes,
+         [](Options& o, Text text, Text) { o.csv = text; }},
+    Flag{"markdown", "PATH", "the same as a Markdown table", k_modes,
+         [](Options& o, Text text, Text) { o.markdown = text; }},
+    Flag{"junit", "PATH", "the same as JUnit XML, for continuous integration", k_modes,
+         [](Options& o, Text text, Text) { o.junit = text; }},
+    Flag{"tag", "KEY=VALUE", "word of yours that is kept with the results; may be repeated",
+         k_modes, [](Options& o, Text text, Text source) { add_tag(o, text, source); }, true},
     Flag{"time-limit", "SECONDS", "end the run after so long; without: the task file's, if any",
          k_work | bit(Verb::build),
          [](Options& o, Text text, Text source) { o.time_limit_s = parse_seconds(text, source); }},

@@ -134,11 +134,6 @@ Json warnings_json(const RunRecord& record, std::size_t i) {
   return warnings;
 }
 
-std::string status_of(const CaseRecord& row) {
-  if (!row.ended) return "not run";
-  return row.passed ? "pass" : "fail";
-}
-
 Json case_json(const RunRecord& record, std::size_t i) {
   const CaseRecord& row = record.cases[i];
   const Reply& reply = row.reply;
@@ -154,6 +149,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
                {"input", text_or_null(row.spec.input_path)},
                {"kernel", kernel_json(record, row)},
                {"status", status_of(row)},
+               {"wall_s", number(row.wall_s)},
                {"comparable", record.not_comparable.empty()},
                {"not_comparable_reason", text_or_null(record.not_comparable)}};
   json["message"] = row.passed ? text(reply.message) : Json(nullptr);
@@ -185,6 +181,12 @@ Json case_json(const RunRecord& record, std::size_t i) {
   return json;
 }
 
+Json tags_json(const RunRecord& record) {
+  Json tags = Json::object();
+  for (const auto& [key, value] : record.tags) tags[key] = text(value);
+  return tags;
+}
+
 Json problems_json(const RunRecord& record) {
   Json problems = Json::array();
   for (const std::string& problem : problem_names(record)) {
@@ -202,6 +204,7 @@ std::string json_document(const RunRecord& record) {
                {"kbench_version", KBENCH_VERSION},
                {"started", record.started},
                {"command_line", words_json(record.command_line)},
+               {"tags", tags_json(record)},
                {"mode", record.mode->name},
                {"machine", machine_json(record.machine)},
                {"device", record.device ? device_json(*record.device) : Json(nullptr)},

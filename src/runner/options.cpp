@@ -89,7 +89,7 @@ std::string general_help() {
 
 /// Values as the command line gave them, by flag name.
 struct CommandLine {
-  std::map<std::string_view, std::string> values;
+  std::map<std::string_view, std::vector<std::string>> values;
   std::string argument, second_argument;
   Words words;
   std::string help;  ///< set when --help was asked for
@@ -126,7 +126,11 @@ CommandLine parse_words(const VerbRow& row, Words words) {
     const std::string help = fmt::format("{} [{}]", flag.help, environment_name(flag));
     CLI::Option* option = flag.value.empty() ? app.add_flag(name, help)
                                              : app.add_option(name, line.values[flag.name], help);
-    if (!flag.value.empty()) option->option_text(std::string(flag.value));
+    if (!flag.value.empty()) {
+      // One word each time: the next one may be FILE.
+      option->option_text(std::string(flag.value))->allow_extra_args(false);
+      if (!flag.repeatable) option->expected(1)->take_last();
+    }
     given[flag.name] = option;
   }
   try {
@@ -157,7 +161,7 @@ CommandLine parse_words(const VerbRow& row, Words words) {
     if (option->count() == 0) {
       line.values.erase(name);
     } else if (find_flag(name)->value.empty()) {
-      line.values[name] = "on";
+      line.values[name] = {"on"};
     }
   }
   return line;
@@ -173,11 +177,13 @@ void apply(const VerbRow& row, const CommandLine& line, std::string_view popcorn
     const auto found = line.values.find(flag.name);
     if (found != line.values.end()) {
       const std::string source = fmt::format("--{}", flag.name);
-      if (found->second.empty()) {
-        throw Error(ExitCode::usage,
-                    fmt::format("`{0}` has an empty value; give `{0} {1}`", source, flag.value));
+      for (const std::string& value : found->second) {
+        if (value.empty()) {
+          throw Error(ExitCode::usage,
+                      fmt::format("`{0}` has an empty value; give `{0} {1}`", source, flag.value));
+        }
+        flag.set(options, value, source);
       }
-      flag.set(options, found->second, source);
       continue;
     }
     const std::string variable = environment_name(flag);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/message.h"
@@ -41,8 +42,9 @@ struct Options {
   std::string kernel;
   std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
   DeviceRequest device;
-  std::vector<std::int64_t> only;  ///< ascending, no repeats; empty: all
-  std::string json;
+  std::vector<std::int64_t> only;          ///< ascending, no repeats; empty: all
+  std::string json, csv, markdown, junit;  ///< paths of the documents; empty: not written
+  std::vector<std::pair<std::string, std::string>> tags;  ///< --tag, in the order given
   std::optional<double> time_limit_s;
   std::optional<std::int64_t> seed;  ///< --seed, KBENCH_SEED or POPCORN_SEED
   std::string save_failing;

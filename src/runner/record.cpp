@@ -26,6 +26,11 @@ bool RunRecord::all_passed() const {
                      [](const CaseRecord& row) { return row.ended && row.passed; });
 }
 
+std::string_view status_of(const CaseRecord& row) {
+  if (!row.ended) return "not run";
+  return row.passed ? "pass" : "fail";
+}
+
 std::string failure_text(const CaseRecord& row, std::size_t bytes) {
   const std::string reason = row.error.empty() ? "failed" : row.error;
   if (row.fresh_inputs != "on" || !row.repeatable || !row.nonce) {

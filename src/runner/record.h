@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/distribution.h"
@@ -21,6 +23,7 @@ struct CaseRecord {
   std::int64_t case_index = 0;  ///< number in the unfiltered list (what --only selects by)
   bool ended = false;
   bool passed = false;
+  double wall_s = 0;                   ///< from the start of the case to its end
   std::string error;                   ///< why not, when ended and not passed; may hold any text
   KernelInfo kernel;                   ///< at least the name, once it is known
   Reply reply;                         ///< as the worker sent it; default when it sent none
@@ -39,6 +42,7 @@ struct RunRecord {
   MachineInfo machine;
   std::string started;  ///< ISO 8601, UTC
   std::vector<std::string> command_line;
+  std::vector<std::pair<std::string, std::string>> tags;  ///< --tag
   std::string kernel_source;            ///< absolute path of the file that was compiled, or empty
   std::vector<std::string> nvcc_flags;  ///< its additional flags
   std::string profiler;                 ///< `ncu`, `nsys`, ... or empty
@@ -52,6 +56,9 @@ struct RunRecord {
   bool several_problems() const;
   bool all_passed() const;
 };
+
+/// `pass`, `fail`, or `not run` while the run has not come to the case.
+std::string_view status_of(const CaseRecord& row);
 
 /// Why a case failed, and how to repeat that where it depends on the run's nonce. The reason is cut
 /// so that the whole has at most `bytes` bytes once it is one line.

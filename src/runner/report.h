@@ -28,8 +28,11 @@ class Reporter {
 
 std::unique_ptr<Reporter> make_popcorn_reporter(Fd fd);
 std::unique_ptr<Reporter> make_table_reporter(ColorChoice color);
-/// Opens `path` for writing at once. Throws Error(usage) when that is not possible.
-std::unique_ptr<Reporter> make_json_reporter(const std::string& path);
+using Document = std::string (*)(const RunRecord& record);
+/// Keeps the file at `path` equal to the document: written at the start, after every case and at
+/// the end. Opens it at once and throws Error(usage) naming `flag` when that is not possible.
+std::unique_ptr<Reporter> make_document_reporter(const std::string& flag, const std::string& path,
+                                                 Document document);
 
 /// The reporters that the options and the environment ask for, in the order in which they are told;
 /// the popcorn reporter is the first, so that nothing else can delay its lines.
@@ -62,5 +65,11 @@ std::string table_footer(const RunRecord& record, const TableLayout& layout);
 
 /// The document `kbench.results/1` (docs/results.md).
 std::string json_document(const RunRecord& record);
+/// RFC 4180, a heading and one line a case (docs/results.md).
+std::string csv_document(const RunRecord& record);
+/// One table a problem, to be pasted into a page.
+std::string markdown_document(const RunRecord& record);
+/// One test suite a problem; a case that has not run is skipped.
+std::string junit_document(const RunRecord& record);
 
 }  // namespace kbench

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "core/text.h"
 #include "runner/report.h"
@@ -12,12 +13,41 @@ namespace kbench {
 namespace {
 
 /// Results must not replace what the run reads. Throws Error(usage).
-void require_other_file(const std::string& json, const std::string& read, const char* what) {
+void require_other_file(const std::string& flag, const std::string& path, const std::string& read,
+                        const char* what) {
   std::error_code absent;
-  if (read.empty() || !std::filesystem::equivalent(json, read, absent)) return;
+  if (read.empty() || !std::filesystem::equivalent(path, read, absent)) return;
   throw Error(ExitCode::usage, fmt::format("cannot write the results to `{}` (it is the {}); give "
-                                           "`--json` another path",
-                                           to_one_line(json), what));
+                                           "`{}` another path",
+                                           to_one_line(path), what, flag));
+}
+
+std::unique_ptr<Reporter> document(const Options& options, const std::string& flag,
+                                   const std::string& path, Document text) {
+  if (path.empty()) return nullptr;
+  require_other_file(flag, path, options.file, "case file");
+  require_other_file(flag, path, options.input, "input");
+  require_other_file(flag, path, options.kernel, "kernel");
+  return make_document_reporter(flag, path, text);
+}
+
+/// Two outputs in one file would overwrite each other. The files are there by now.
+void require_different_files(const Options& options) {
+  const std::pair<const char*, std::string> outputs[] = {{"--json", options.json},
+                                                         {"--csv", options.csv},
+                                                         {"--markdown", options.markdown},
+                                                         {"--junit", options.junit}};
+  for (const auto& [flag, path] : outputs) {
+    for (const auto& [other_flag, other] : outputs) {
+      std::error_code absent;
+      if (&flag == &other_flag || path.empty() || other.empty()) continue;
+      if (!std::filesystem::equivalent(path, other, absent)) continue;
+      if (!std::filesystem::is_regular_file(path, absent)) continue;
+      throw Error(ExitCode::usage, fmt::format("`{}` and `{}` name one file (`{}`); give each a "
+                                               "path of its own",
+                                               flag, other_flag, to_one_line(path)));
+    }
+  }
 }
 
 struct Row {
@@ -35,11 +65,19 @@ constexpr Row k_reporters[] = {
      [](const Options& options, std::optional<Fd>&) { return make_table_reporter(options.color); }},
     {"json",
      [](const Options& options, std::optional<Fd>&) {
-       if (options.json.empty()) return std::unique_ptr<Reporter>();
-       require_other_file(options.json, options.file, "case file");
-       require_other_file(options.json, options.input, "input");
-       require_other_file(options.json, options.kernel, "kernel");
-       return make_json_reporter(options.json);
+       return document(options, "--json", options.json, json_document);
+     }},
+    {"csv",
+     [](const Options& options, std::optional<Fd>&) {
+       return document(options, "--csv", options.csv, csv_document);
+     }},
+    {"markdown",
+     [](const Options& options, std::optional<Fd>&) {
+       return document(options, "--markdown", options.markdown, markdown_document);
+     }},
+    {"junit",
+     [](const Options& options, std::optional<Fd>&) {
+       return document(options, "--junit", options.junit, junit_document);
      }},
 };
 
@@ -51,6 +89,7 @@ std::vector<std::unique_ptr<Reporter>> make_reporters(const Options& options,
   for (const Row& row : k_reporters) {
     if (auto reporter = row.make(options, popcorn)) reporters.push_back(std::move(reporter));
   }
+  require_different_files(options);
   return reporters;
 }
 

@@ -76,6 +76,7 @@ void Run::fill_record() {
   record_.machine = describe_machine();
   record_.started = utc_now();
   record_.command_line = options_.command_line;
+  record_.tags = options_.tags;
   if (!source_.empty()) {
     std::error_code error;
     record_.kernel_source = std::filesystem::absolute(source_, error).lexically_normal().string();
@@ -266,6 +267,7 @@ std::optional<std::string> Run::why_not_run(std::size_t i) {
 
 void Run::run_case(std::size_t i) {
   CaseRecord& row = record_.cases[i];
+  const Watch::Clock::time_point begin = Watch::Clock::now();
   std::optional<std::string> error = why_not_run(i);
   if (!error) error = first_trouble_ ? std::exchange(first_trouble_, {}) : acquire_worker(row);
   if (error) {
@@ -284,6 +286,7 @@ void Run::run_case(std::size_t i) {
       take_reply(row, std::get<Reply>(std::move(answer)));
     }
   }
+  row.wall_s = std::chrono::duration<double>(Watch::Clock::now() - begin).count();
   row.ended = true;
 }
 

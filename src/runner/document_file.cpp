@@ -1,4 +1,4 @@
-// Keeps a file equal to the newest results document: replaced as a whole by a rename, so that a
+// Keeps a file equal to the newest document of a run: replaced as a whole by a rename, so that a
 // reader or a crash never meets half a document. Knows nothing of what is in it.
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -28,36 +28,36 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(ExitCode::usage,
-              fmt::format("cannot write the results to `{}` ({}); give `--json` a writable path",
-                          path, why));
-}
-
-class JsonReporter : public Reporter {
+class DocumentReporter : public Reporter {
  public:
-  explicit JsonReporter(const std::string& path) : path_(path) {
+  DocumentReporter(const std::string& flag, const std::string& path, Document document)
+      : document_(document), path_(path) {
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ExitCode::usage,
+                  fmt::format("cannot write the results to `{}` ({}); give `{}` a writable path",
+                              path, why, flag));
+    };
     // A link is followed once, so that the rename replaces its target and not the link.
     std::error_code error;
     const fs::path target = fs::canonical(path_, error);
     if (!error) path_ = target.string();
     const Fd fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-    if (!fd) refuse(path, std::strerror(errno));
+    if (!fd) refuse(std::strerror(errno));
     struct stat status {};
     fstat(fd.get(), &status);
     regular_ = S_ISREG(status.st_mode);
     mode_ = status.st_mode & 07777;
     // Root may write where nobody is meant to: the mode bits say what the owner wants.
-    if (regular_ && (status.st_mode & 0222) == 0) refuse(path, "the file is read-only");
+    if (regular_ && (status.st_mode & 0222) == 0) refuse("the file is read-only");
   }
 
   void begin(const RunRecord& record) override {
-    if (regular_) save(json_document(record));
+    if (regular_) save(document_(record));
   }
   void case_ended(const RunRecord& record, std::size_t) override {
-    if (regular_) save(json_document(record));
+    if (regular_) save(document_(record));
   }
-  void end(const RunRecord& record) override { save(json_document(record)); }
+  void end(const RunRecord& record) override { save(document_(record)); }
 
  private:
   enum class Replaced { yes, no, folder_refuses };
@@ -91,6 +91,7 @@ class JsonReporter : public Reporter {
     return fd && write_all(fd.get(), document);
   }
 
+  Document document_;
   std::string path_;
   bool regular_ = true;
   mode_t mode_ = 0666;
@@ -98,8 +99,9 @@ class JsonReporter : public Reporter {
 
 }  // namespace
 
-std::unique_ptr<Reporter> make_json_reporter(const std::string& path) {
-  return std::make_unique<JsonReporter>(path);
+std::unique_ptr<Reporter> make_document_reporter(const std::string& flag, const std::string& path,
+                                                 Document document) {
+  return std::make_unique<DocumentReporter>(flag, path, document);
 }
 
 }  // namespace kbench
