@@ -10,5 +10,8 @@ using Catch::Matchers::StartsWith;
 #include <catch2/catch.hpp>
 using Catch::Matchers::Equals;
 using Catch::Matchers::StartsWith;
+namespace Catch {
+using Detail::Approx;
+}
 inline auto ContainsSubstring(const std::string& text) { return Catch::Matchers::Contains(text); }
 #endif

@@ -1,13 +1,9 @@
 // CUDA baseline of qr_v2: the vendor's geqrf, by the route that is fastest for the shape.
 //
-//   n        batch    route                                      measured on an H200 (CUDA 13.0),
-//   ms
+//   n        batch    route                                      best figures on an H200, ms
 //   <= 64    >= 16    batched: one cublasSgeqrfBatched           20x32: 0.28 (loop 1.06)
-//   others            loop: cusolverDnXgeqrf on 16 streams       40x176: 1.9 (batched 15.2)
-//                                                                40x352: 6.6 (batched 89.5)
-//                                                                640x512: 142 (batched 481)
-//                                                                60x1024: 54 (batched 2852)
-//                                                                8x2048: 22.6, 2x4096: 29.0
+//   others            loop: cusolverDnXgeqrf on 16 streams       40x176: 1.84 (batched 15.2)
+//
 // One geqrf of these sizes fills a small part of the GPU and is a chain of short launches, so
 // independent matrices on several streams overlap; on one stream the loop takes 1000 ms for
 // 640x512. cublasSgeqrfBatched works on whole matrices without blocking and is lost beyond small n.
@@ -17,8 +13,18 @@
 // column-major, so each call begins with a transposition. Everything else is made in `create` and
 // `prepare`; a call allocates nothing and never waits for the device.
 //
-// The loop is bound by the host's launches, so KBENCH_CUSOLVER_ISSUE chooses how they are issued:
-//   direct   by the caller's thread. The default until the other two have been measured.
+// The loop is bound by the host's launches, so KBENCH_CUSOLVER_ISSUE chooses how they are issued.
+// Mean of 8 repeats, NVIDIA H200, CUDA 13.0, 2026-11-30, in ms (one matrix after the other on one
+// stream takes 1000 ms for 640x512):
+//
+//              40x352   640x512   60x1024   8x2048   2x4096
+//   graph       4.42     105.7     33.0     12.7     25.4
+//   threads 4   5.13     115.4     36.1     14.4     26.1
+//   threads 8   5.24     130.0     38.1     13.5     26.2
+//   direct      5.05     160.2     41.5     16.9     27.5    (varies by 15 % at 640x512)
+//
+//   graph    the default: see below.
+//   direct   by the caller's thread.
 //   threads  by KBENCH_CUSOLVER_THREADS host threads (1 to 64, default 4), the caller's among them,
 //            each feeding its own streams; the call returns when all have issued. An NVTX range is
 //            its thread's: a profiler that filters by the caller's range sees a share only.
@@ -287,9 +293,9 @@ Row choose_route(std::int64_t batch, std::int64_t n) {
 
 Issue choose_issue() {
   const char* issue = std::getenv("KBENCH_CUSOLVER_ISSUE");
-  if (issue == nullptr || std::strcmp(issue, "direct") == 0) return Issue::direct;
+  if (issue == nullptr || std::strcmp(issue, "graph") == 0) return Issue::graph;
   if (std::strcmp(issue, "threads") == 0) return Issue::threads;
-  if (std::strcmp(issue, "graph") == 0) return Issue::graph;
+  if (std::strcmp(issue, "direct") == 0) return Issue::direct;
   throw std::runtime_error("KBENCH_CUSOLVER_ISSUE is none of `direct`, `threads` and `graph`");
 }
 

@@ -39,7 +39,8 @@ class CaseRun {
   /// Throws when a guard is damaged, an output has changed since the snapshot, or any input has.
   /// `rest_ns`: the wait for the device behind that for the stream. In an audit pass that is what
   /// such a wait costs; in a timed one it must not be much more than that, and often.
-  void inspect(double rest_ns = 0);
+  /// `window_ns`: what the clock said, for all calls together.
+  void inspect(double rest_ns = 0, double window_ns = 0);
   /// Throws when an output has changed since the snapshot.
   void require_finished(double rest_ns = 0);
   /// Judges the output of call j against its input. In a pass that is no timed one the reported
@@ -77,7 +78,7 @@ class CaseRun {
   void take_figures(const std::vector<Figure>& figures);
   bool is_repeat() const { return pass_.stage == Stage::timed || is_audit(); }
   bool input_is_intact(std::int64_t j);
-  void require_quiet(double rest_ns);
+  void require_quiet(double rest_ns, double window_ns);
   std::span<const float* const> judged(std::int64_t j) const;
   /// ` (call 2 of repeat 3, seed 84)`.
   std::string where(std::int64_t j) const;
@@ -91,7 +92,11 @@ class CaseRun {
   double call_limit_s_;
   Pass pass_;
   bool has_snapshot_ = false;
-  std::vector<double> rests_ns_;         // of the timed repeats
+  /// How long the device was waited for behind the stream, and what the clock had said.
+  struct Rest {
+    double wait_ns, window_ns;
+  };
+  std::vector<Rest> rests_;              // of the timed repeats
   std::optional<double> rest_price_ns_;  // the longest wait of an audit, when nothing ran any more
   std::optional<CaseArrays> arrays_;
   std::optional<RepeatInputs> inputs_;

@@ -222,7 +222,7 @@ void Loop::checked_pass(Stage stage) {
 
 void Loop::judge(Pass pass) {
   run_.progress().own_code("check", pass.number);
-  run_.inspect(rest_ns_);
+  run_.inspect(rest_ns_, stopwatch_->elapsed_ns());
   const std::int64_t made = calls_of(run_.job(), pass);
   for (std::int64_t j = 0; j < made; ++j) run_.check_output(j);
   for (std::int64_t j = made; j < count(); ++j) run_.require_untouched(j, made);

@@ -60,7 +60,7 @@ TEST_CASE("the floor is the largest of launch, bytes and operations, and says wh
     DeviceInfo device;
     device.capability = row.capability;
     const Floor floor = time_floor(device, row.speed, problem, spec);
-    CHECK(floor.ns == Approx(row.ns));
+    CHECK(floor.ns == Catch::Approx(row.ns));
     CHECK(floor.reason == row.reason);
   }
 }
