@@ -1,6 +1,7 @@
 // The words for devices on the command line and in results. Must not know which devices exist.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
@@ -12,6 +13,10 @@
 namespace kbench {
 
 std::string_view to_string(DeviceKind kind) { return kind == DeviceKind::cuda ? "cuda" : "host"; }
+
+std::string device_label(DeviceKind kind, int index) {
+  return kind == DeviceKind::cuda ? fmt::format("cuda:{}", index) : "host";
+}
 
 DeviceRequest parse_device(std::string_view text) {
   using Kind = DeviceRequest::Kind;
@@ -33,6 +38,33 @@ DeviceRequest parse_device(std::string_view text) {
       fmt::format("unknown device `{}` (known: auto, cuda, cuda:N, host); {}",
                   to_one_line(shorten(text, 60)),
                   meant.empty() ? "name one of these" : fmt::format("did you mean `{}`?", meant)));
+}
+
+std::vector<DeviceRequest> parse_device_list(std::string_view text) {
+  std::vector<DeviceRequest> devices;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part(text.substr(at, comma - at));
+    at = comma + 1;
+    const bool number = part.find_first_not_of("0123456789") == std::string::npos;
+    DeviceRequest device = parse_device(number ? "cuda:" + part : part);
+    for (const DeviceRequest& other : devices) {
+      const bool host = device.kind == DeviceRequest::Kind::host;
+      if (other.kind != device.kind || (!host && other.index == device.index)) {
+        throw Error(
+            ExitCode::usage,
+            fmt::format("device `{}` cannot stand beside the others (a CUDA device twice, or "
+                        "two kinds in one list); name others",
+                        to_one_line(part)));
+      }
+    }
+    if (device.kind == DeviceRequest::Kind::automatic) {
+      throw Error(ExitCode::usage, "`auto` names no device of a list; give numbers or `host`");
+    }
+    if (device.kind == DeviceRequest::Kind::host) device.index = static_cast<int>(devices.size());
+    devices.push_back(device);
+  }
+  return devices;
 }
 
 }  // namespace kbench

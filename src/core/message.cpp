@@ -131,6 +131,7 @@ void fields(auto& visit, Is<Setup> auto& m) {
   visit("device", m.device);
   visit("kernel_path", m.kernel_path);
   visit("list_devices", m.list_devices);
+  visit("lock", m.lock);
 }
 
 void fields(auto& visit, Is<Hello> auto& m) {

@@ -28,10 +28,15 @@ std::string_view to_string(DeviceKind kind);
 /// `--device`: auto takes the kernel's own device if one is named, else CUDA device 0, else host.
 struct DeviceRequest {
   enum class Kind { automatic, host, cuda } kind = Kind::automatic;
-  int index = 0;  ///< cuda:N
+  int index = 0;  ///< cuda:N; numbers the workers of `host,host`
 };
 /// Parses `auto`, `host`, `cuda`, `cuda:N`. Throws Error(usage).
 DeviceRequest parse_device(std::string_view text);
+/// Parses `0,1` (CUDA devices, each once) or `host,host` (as often as there are to be workers).
+/// Throws Error(usage).
+std::vector<DeviceRequest> parse_device_list(std::string_view text);
+/// `cuda:N` or `host`.
+std::string device_label(DeviceKind kind, int index);
 
 /// A device as results name it. Empty strings and zeros where a field has no meaning.
 struct DeviceInfo {
@@ -63,6 +68,9 @@ struct Setup {
   DeviceRequest device;
   std::string kernel_path;    ///< loaded and described before the device is opened; may be empty
   bool list_devices = false;  ///< Hello.devices is filled with every device of this machine
+  /// The device is to be locked for the runner that asks, before anything is measured. For whoever
+  /// starts the worker; the worker itself locks nothing.
+  bool lock = false;
 };
 
 struct Hello {

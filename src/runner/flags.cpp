@@ -84,6 +84,15 @@ std::vector<std::int64_t> parse_only(const std::string& text, const std::string&
   return numbers;
 }
 
+void parse_devices(Options& options, const std::string& text, const std::string& source) {
+  options.all_devices = text == "all";
+  try {
+    if (!options.all_devices) options.devices = parse_device_list(text);
+  } catch (const Error&) {
+    refuse(text, source, "`all`, numbers of CUDA devices such as `0,1`, each once, or `host,host`");
+  }
+}
+
 FreshInputs parse_fresh_inputs(const std::string& text, const std::string& source) {
   if (text == "auto") return FreshInputs::automatic;
   if (text == "on") return FreshInputs::on;
@@ -202,6 +211,12 @@ const std::array k_flags = {
              refuse(text, source, "`auto`, `cuda`, `cuda:N` or `host`");
            }
          }},
+    Flag{"devices", "0,1|all|host,host",
+         "spread the cases over these CUDA devices (or host workers), one worker each",
+         k_measuring | bit(Verb::test),
+         [](Options& o, Text text, Text source) { parse_devices(o, text, source); }},
+    Flag{"no-lock", "", "use a CUDA device even while another kbench uses it", k_work,
+         [](Options& o, Text text, Text source) { o.lock = !parse_switch(text, source); }},
     Flag{"only", "I[,J]", "run only the cases with these numbers, as the table shows them",
          k_work | k_command,
          [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},

@@ -83,6 +83,7 @@ ExitCode generate(const Options& options, const Plan& plan, Session& session, Wa
   make_folder(options.out);
   Setup setup;
   setup.device = options.device;
+  setup.lock = options.lock;
   greet(session, setup);
   ExitCode code = ExitCode::ok;
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {

@@ -60,6 +60,18 @@ Json device_json(const DeviceInfo& device) {
           {"clock", text(device.clock)}};
 }
 
+Json places_json(const RunRecord& record) {
+  Json places = Json::array();
+  for (const PlaceRecord& place : record.places) {
+    places.push_back({{"name", text(place.name)},
+                      {"rank", place.rank < 0 ? Json(nullptr) : Json(place.rank)},
+                      {"hostname", text_or_null(place.host)},
+                      {"device", place.device ? device_json(*place.device) : Json(nullptr)},
+                      {"lost", text_or_null(place.lost)}});
+  }
+  return places;
+}
+
 Json kernel_json(const RunRecord& record, const CaseRecord& row) {
   return {{"name", text(row.kernel.name)},
           {"problem", text(row.kernel.problem)},
@@ -148,6 +160,8 @@ Json case_json(const RunRecord& record, std::size_t i) {
                {"case", text(row.spec.kind)},
                {"input", text_or_null(row.spec.input_path)},
                {"kernel", kernel_json(record, row)},
+               {"place", row.place ? Json(*row.place) : Json(nullptr)},
+               {"dealt_again", text_or_null(row.dealt_again)},
                {"status", status_of(row)},
                {"wall_s", number(row.wall_s)},
                {"comparable", record.not_comparable.empty()},
@@ -208,6 +222,7 @@ std::string json_document(const RunRecord& record) {
                {"mode", record.mode->name},
                {"machine", machine_json(record.machine)},
                {"device", record.device ? device_json(*record.device) : Json(nullptr)},
+               {"places", places_json(record)},
                {"profiler", text_or_null(record.profiler)}};
   json["options"] = {
       {"flush_bytes", record.device ? Json(record.device->flush_bytes) : Json(nullptr)},

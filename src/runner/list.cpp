@@ -49,9 +49,8 @@ void list_devices(const Options& options, Session& session) {
   setup.list_devices = true;
   const Hello hello = greet(session, setup);
   for (const DeviceInfo& device : hello.devices) {
-    const std::string name =
-        device.kind == DeviceKind::cuda ? fmt::format("cuda:{}", device.index) : "host";
-    put(fmt::format("{:<10} {}, {:.1f} GiB\n", name, to_one_line(device.name),
+    put(fmt::format("{:<10} {}, {:.1f} GiB\n", device_label(device.kind, device.index),
+                    to_one_line(device.name),
                     static_cast<double>(device.memory_bytes) / (1 << 30)));
   }
   session.finish();

@@ -204,6 +204,15 @@ void check_together(const VerbRow& row, const Options& options) {
                 fmt::format("`--input {}` and FILE `{}` exclude each other; leave one out",
                             options.input, options.file));
   }
+  const bool several = options.all_devices || !options.devices.empty();
+  if (several && options.device.kind != DeviceRequest::Kind::automatic) {
+    throw Error(ExitCode::usage, "`--device` and `--devices` exclude each other; leave one out");
+  }
+  if (options.in_process && (options.all_devices || options.devices.size() > 1)) {
+    throw Error(ExitCode::usage,
+                "`--in-process` has one worker (a kernel can be loaded once in a process); name "
+                "one device");
+  }
   if (row.verb == Verb::generate && options.out.empty()) {
     throw Error(ExitCode::usage,
                 "`kbench generate` needs a folder for the inputs; add `--out DIR`");

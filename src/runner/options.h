@@ -42,6 +42,9 @@ struct Options {
   std::string kernel;
   std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
   DeviceRequest device;
+  std::vector<DeviceRequest> devices;      ///< --devices, one worker each; empty: `device` alone
+  bool all_devices = false;                ///< --devices all: every CUDA device
+  bool lock = true;                        ///< one measurement at a time on a CUDA device
   std::vector<std::int64_t> only;          ///< ascending, no repeats; empty: all
   std::string json, csv, markdown, junit;  ///< paths of the documents; empty: not written
   std::vector<std::pair<std::string, std::string>> tags;  ///< --tag, in the order given

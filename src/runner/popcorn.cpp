@@ -33,6 +33,9 @@ std::string figures(const RunRecord& record, std::size_t i) {
   for (const auto& [key, value] : values) text += line(record, i, key, fmt::format("{}", value));
   text += line(record, i, "kernel", shorten(to_one_line(row.kernel.name), 80));
   text += line(record, i, "problem", to_one_line(row.spec.problem));
+  if (record.places.size() > 1 && row.place) {
+    text += line(record, i, "device", record.places[*row.place].name);
+  }
   return text;
 }
 

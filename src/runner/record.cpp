@@ -43,6 +43,17 @@ std::string failure_text(const CaseRecord& row, std::size_t bytes) {
   return shorten(to_one_line(reason), bytes - advice.size()) + advice;
 }
 
+std::string place_name(const PlaceRecord& place) {
+  const std::string rank = place.rank < 0 ? "" : fmt::format("rank {} ", place.rank);
+  const DeviceRequest& asked = place.asked;
+  const bool known = place.device.has_value();
+  if (!known && asked.kind == DeviceRequest::Kind::automatic) return rank + "device";
+  const bool cuda =
+      known ? place.device->kind == DeviceKind::cuda : asked.kind == DeviceRequest::Kind::cuda;
+  if (cuda) return rank + device_label(DeviceKind::cuda, known ? place.device->index : asked.index);
+  return asked.index == 0 ? rank + "host" : fmt::format("{}host:{}", rank, asked.index);
+}
+
 std::optional<double> problem_geometric_mean(const RunRecord& record, const std::string& problem) {
   std::vector<double> means;
   for (const CaseRecord& row : record.cases) {

@@ -1,6 +1,7 @@
 // The collected results of a run as plain data: what every reporter is a function of.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,12 +34,25 @@ struct CaseRecord {
   std::optional<Summary> summary;      ///< of a passed, measured case
   std::optional<Distribution> distribution;  ///< with `summary`
   double flops = 0, bytes = 0;               ///< nominal counts of one call; 0: not known
+  std::optional<std::size_t> place;          ///< where it ran, in RunRecord::places
+  std::string dealt_again;                   ///< why it had to go to a second place, or empty
+};
+
+/// A device that cases of the run are given to, and the process that uses it.
+struct PlaceRecord {
+  std::string name;  ///< `cuda:1`, `host`, `rank 2 cuda:0`; unique where that is possible
+  int rank = -1;     ///< -1 without ranks
+  std::string host;  ///< name of its machine
+  DeviceRequest asked;
+  std::optional<DeviceInfo> device;
+  std::string lost;  ///< why it got no more cases, or empty
 };
 
 struct RunRecord {
   const Mode* mode = nullptr;
   std::vector<CaseRecord> cases;
-  std::optional<DeviceInfo> device;
+  std::optional<DeviceInfo> device;  ///< of the first place
+  std::vector<PlaceRecord> places;
   MachineInfo machine;
   std::string started;  ///< ISO 8601, UTC
   std::vector<std::string> command_line;
@@ -63,6 +77,10 @@ std::string_view status_of(const CaseRecord& row);
 /// Why a case failed, and how to repeat that where it depends on the run's nonce. The reason is cut
 /// so that the whole has at most `bytes` bytes once it is one line.
 std::string failure_text(const CaseRecord& row, std::size_t bytes = std::string::npos);
+
+/// `cuda:1`, `host:1` (the second worker there), `rank 2 cuda:0`: the device that is there, or the
+/// one that was asked for.
+std::string place_name(const PlaceRecord& place);
 
 /// Geometric mean of the means of a problem's cases in ns; empty unless all of them passed and were
 /// measured.

@@ -52,6 +52,7 @@ std::string popcorn_verdict(const RunRecord& record);
 struct TableLayout {
   TextStyle style;
   std::size_t number_width = 2;
+  std::size_t place_width = 0;  ///< 0: no column
   std::size_t spec_width = 4;
   bool beside = true;  ///< figures stand beside the case's line, else in lines below it
 };

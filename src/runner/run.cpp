@@ -8,7 +8,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <deque>
 #include <exception>
+#include <vector>
 
 #include "runner/commands.h"
 #include "runner/machine.h"
@@ -33,31 +35,79 @@ void open_standard_descriptors() {
   }
 }
 
-ExitCode run_mode(const Options& options, Problems problems, std::optional<Fd> popcorn,
-                  Session& session, Watch& watch) {
-  check_kernel(options, problems);
-  watch.limit(options.time_limit_s);
-  UserKernel kernel(options, problems, session, watch);
+/// Every CUDA device of this machine. Throws Error(device) when there is none.
+std::vector<DeviceRequest> find_all_devices(Session& session) {
+  Setup setup;
+  setup.device.kind = DeviceRequest::Kind::host;
+  setup.list_devices = true;
+  const Hello hello = greet(session, setup);
+  session.finish();
+  std::vector<DeviceRequest> devices;
+  for (const DeviceInfo& device : hello.devices) {
+    if (device.kind == DeviceKind::cuda)
+      devices.push_back({DeviceRequest::Kind::cuda, device.index});
+  }
+  if (!devices.empty()) return devices;
+  throw Error(ExitCode::device,
+              "`--devices all` finds no CUDA device; see `kbench list devices`, or give `--devices "
+              "host,host`");
+}
+
+/// The lanes of a run; the first one serves everything else that needs a worker.
+class Lanes {
+ public:
+  Lanes(Session::Start start, Watch& watch) : start_(std::move(start)), watch_(watch) { add(); }
+
+  Session& first() { return sessions_.front(); }
+
+  /// One place for each device that the options ask for.
+  std::vector<Place> places(const Options& options) {
+    std::vector<DeviceRequest> devices = options.devices;
+    if (options.all_devices) devices = find_all_devices(first());
+    if (devices.empty()) devices = {options.device};
+    while (sessions_.size() < devices.size()) add();
+    std::vector<Place> places;
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      places.push_back({&sessions_[k], devices[k], -1, ""});
+    return places;
+  }
+
+ private:
+  void add() { sessions_.emplace_back(start_, watch_); }
+
+  Session::Start start_;
+  Watch& watch_;
+  std::deque<Session> sessions_;
+};
+
+ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> popcorn, Lanes& lanes,
+                  Watch& watch) {
+  check_kernel(asked, problems);
+  watch.limit(asked.time_limit_s);
+  const std::vector<Place> places = lanes.places(asked);
+  Options options = asked;
+  options.device = places.front().device;
+  UserKernel kernel(options, problems, lanes.first(), watch);
   const Plan plan = make_plan(options, problems, [&] { return kernel.problem(); });
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
   const auto reporters = make_reporters(options, std::move(popcorn));
   kernel.build();
-  return run_cases(kernel.start(plan), session, watch, reporters);
+  return run_cases(kernel.start(plan), places, watch, reporters);
 }
 
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
-                  const Session::Start& start, Session& session, Watch& watch) {
-  if (options.verb == Verb::list) return list(options, wiring.problems, session);
+                  const Session::Start& start, Lanes& lanes, Watch& watch) {
+  if (options.verb == Verb::list) return list(options, wiring.problems, lanes.first());
   if (options.verb == Verb::new_kernel) return new_kernel(options);
   if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
-  if (options.verb == Verb::build) return build(options, session, watch);
+  if (options.verb == Verb::build) return build(options, lanes.first(), watch);
   if (options.verb == Verb::compare) return compare(options, wiring.problems, start, watch);
   if (options.verb == Verb::generate) {
     const Plan plan = make_plan(options, wiring.problems, {});
     watch.limit(options.time_limit_s);
-    return generate(options, plan, session, watch);
+    return generate(options, plan, lanes.first(), watch);
   }
-  return run_mode(options, wiring.problems, std::move(popcorn), session, watch);
+  return run_mode(options, wiring.problems, std::move(popcorn), lanes, watch);
 }
 
 /// A worker of the same account, whatever it holds, must not reach this process's descriptors
@@ -73,13 +123,19 @@ ExitCode run_options(const Options& options, const Wiring& wiring, std::optional
   if (options.in_process) {
     say("--in-process: isolation is off, a kernel that crashes or hangs takes kbench with it");
   }
-  const Session::Start start_worker = [&]() {
-    if (options.in_process) return start_worker_thread(wiring.serve);
-    return detect_profiler().empty() ? start_worker_process() : start_worker_child();
-  };
-  Session session(start_worker, watch);
-  const ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, session, watch);
-  if (session.abandoned()) {
+  Siblings siblings;
+  DeviceLocks locks;
+  const Session::Start start_worker{[&]() {
+                                      if (options.in_process)
+                                        return start_worker_thread(wiring.serve);
+                                      return detect_profiler().empty()
+                                                 ? start_worker_process(siblings)
+                                                 : start_worker_child(siblings);
+                                    },
+                                    &locks};
+  Lanes lanes(start_worker, watch);
+  const ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, lanes, watch);
+  if (lanes.first().abandoned()) {
     // The thread still runs: nothing may be destroyed under it.
     std::fflush(nullptr);
     _exit(static_cast<int>(code));

@@ -1,16 +1,20 @@
-// Runs the cases of a plan one after the other: the right worker and kernel for each, a job by the
-// mode's row, a result whatever happened. Knows neither how a worker lives nor how output looks.
+// The rules of a run: the right worker and kernel for each case, a job by the mode's row, a result
+// whatever happened, told in order. Knows neither how a worker lives nor how output looks; who gets
+// which case is the dealer's.
 #include "runner/run_cases.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "core/defaults.h"
 #include "core/text.h"
+#include "runner/dealer.h"
 #include "runner/nonce.h"
 #include "runner/paths.h"
 #include "runner/say.h"
@@ -18,56 +22,80 @@
 namespace kbench {
 namespace {
 
-class Run {
+class Run : public Rules {
  public:
-  Run(const Start& start, Session& session, Watch& watch)
+  Run(const Start& start, std::span<const Place> places, Watch& watch,
+      const std::vector<std::unique_ptr<Reporter>>& reporters)
       : options_(start.options),
         mode_(*start.options.mode),
         plan_(start.plan),
-        session_(session),
         watch_(watch),
+        reporters_(reporters),
         nonce_(start.options.nonce ? *start.options.nonce : draw_nonce()),
         source_(start.source),
-        kernel_error_(start.kernel_error) {
+        kernel_error_(start.kernel_error),
+        greeting_(start.greeting) {
+    for (const Place& place : places) posts_.push_back({place, "", "", false});
+    posts_.front().place.device = start.options.device;
     record_.device = start.device;
     if (start.greeting) {
-      worker_kernel_ = start.greeting_kernel;
-      worker_problem_ = plan_.cases.front().spec.problem;
-      greeting_ = start.greeting;
+      posts_.front().kernel = start.greeting_kernel;
+      posts_.front().problem = plan_.cases.front().spec.problem;
     }
   }
 
-  ExitCode execute(const std::vector<std::unique_ptr<Reporter>>& reporters);
+  ExitCode execute();
+
+  std::optional<std::string> why_not_run(std::size_t i) override;
+  bool fits(std::size_t seat, std::size_t i) override;
+  Setup make_setup(std::size_t seat, std::size_t i) override;
+  std::optional<std::string> accept(std::size_t seat, std::size_t i, Hello hello) override;
+  Job make_job(std::size_t seat, std::size_t i) override;
+  void take_reply(std::size_t seat, std::size_t i, Reply reply) override;
+  void fail(std::optional<std::size_t> seat, std::size_t i, const Failure& failure) override;
+  void lose(std::size_t seat, const std::string& why) override;
+  void deal_again(std::size_t i, const std::string& why) override;
+  void report() override;
 
  private:
+  /// A place, and what its present worker was set up for.
+  struct Post {
+    Place place;
+    std::string kernel;
+    std::string problem;
+    bool warm = false;  ///< a job with warm-up was given to it
+  };
+
   void fill_record();
+  void fill_places();
   void require_kernels();
   std::string kernel_path(const std::string& problem) const;
   std::string kernel_name(const std::string& path) const;
-  void find_kernels();
-  std::optional<std::string> acquire_worker(const CaseRecord& row);
-  std::optional<std::string> accept(Hello hello, const CaseRecord& row);
-  std::optional<std::string> lacking(ExitCode code, const std::string& words);
-  std::optional<std::string> why_not_run(std::size_t i);
-  void run_case(std::size_t i);
-  void take_reply(CaseRecord& row, Reply reply);
-  Job make_job(std::size_t i) const;
+  void find_kernels(Dealer& dealer);
+  void mark_shared_devices();
+  void add_reason(const std::string& reason);
+  std::optional<std::string> lacking(std::size_t seat, ExitCode code, const std::string& words);
+  std::optional<std::string> check_hello(std::size_t seat, std::size_t i, Hello hello);
+  std::optional<std::size_t> failed_before(std::size_t i) const;
+  void begin(std::size_t i);
+  void end(std::size_t i);
+  ExitCode conclude();
 
   const Options& options_;
   const Mode& mode_;
   const Plan& plan_;
-  Session& session_;
   Watch& watch_;
+  const std::vector<std::unique_ptr<Reporter>>& reporters_;
   const std::uint64_t nonce_;
   const std::string source_;        // of the kernel, when it was compiled
   const std::string kernel_error_;  // why there is no kernel, when it could not be
+  std::optional<Hello> greeting_;   // of a worker not yet taken over
+  std::vector<Post> posts_;
+  std::vector<std::optional<Watch::Clock::time_point>> began_;  // of each case
   RunRecord record_;
-  std::optional<Hello> greeting_;  // of a worker not yet taken over
-  std::string worker_kernel_;      // what the present worker was set up for
-  std::string worker_problem_;
   std::string note_;
-  std::string no_clocks_;                     // why, as it was last said
-  std::optional<std::string> first_trouble_;  // of the worker that was started before any output
+  std::string no_clocks_;     // why, as it was last said
+  std::size_t reported_ = 0;  // cases that the reporters know
   bool begun_ = false;
 };
 
@@ -86,9 +114,7 @@ void Run::fill_record() {
   record_.exact_repeats = options_.repeats;
   record_.warm_up = !options_.no_warmup;
   record_.range = options_.range;
-  std::string& why = record_.not_comparable;
-  const auto add = [&why](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
-  if (!record_.profiler.empty()) add(fmt::format("run under {}", record_.profiler));
+  if (!record_.profiler.empty()) add_reason(fmt::format("run under {}", record_.profiler));
   // ncu replays each kernel many times: one repeat is what a user of it wants to see.
   if (mode_.measures && record_.profiler == "ncu") {
     record_.warm_up = false;
@@ -96,8 +122,8 @@ void Run::fill_record() {
     say(fmt::format("running under ncu: {} timed repeat{}, no warm-up (change with `--repeats N`)",
                     record_.exact_repeats, record_.exact_repeats == 1 ? "" : "s"));
   }
-  if (options_.repeats > 0) add(fmt::format("--repeats {}", options_.repeats));
-  if (!options_.input.empty()) add("--input");
+  if (options_.repeats > 0) add_reason(fmt::format("--repeats {}", options_.repeats));
+  if (!options_.input.empty()) add_reason("--input");
   for (const PlannedCase& planned : plan_.cases) {
     CaseRecord row;
     row.spec = planned.spec;
@@ -110,6 +136,16 @@ void Run::fill_record() {
       if (record_.device) row.kernel.device = record_.device->kind;
     }
     record_.cases.push_back(std::move(row));
+  }
+}
+
+void Run::fill_places() {
+  for (const Post& post : posts_) {
+    PlaceRecord& place = record_.places.emplace_back();
+    place.rank = post.place.rank;
+    place.host = post.place.host;
+    place.asked = post.place.device;
+    place.name = place_name(place);
   }
 }
 
@@ -149,26 +185,45 @@ void Run::require_kernels() {
 
 /// What is missing ends the run before the first case, and fails the case afterwards. A failed case
 /// is always a result with a verdict.
-std::optional<std::string> Run::lacking(ExitCode code, const std::string& words) {
-  session_.end();
-  if (!begun_ && code != ExitCode::case_failed) throw Error(code, words);
+std::optional<std::string> Run::lacking(std::size_t seat, ExitCode code, const std::string& words) {
+  posts_[seat].place.lane->end();
+  if (!begun_ && code != ExitCode::case_failed) {
+    const bool several = posts_.size() > 1;
+    throw Error(code, several ? record_.places[seat].name + ": " + words : words);
+  }
+  return words;
+}
+
+std::optional<std::string> Run::accept(std::size_t seat, std::size_t i, Hello hello) {
+  auto words = check_hello(seat, i, std::move(hello));
+  if (words && words->empty()) words = "failed";
   return words;
 }
 
 /// Takes what a fresh worker says; words when it cannot run the case.
-std::optional<std::string> Run::accept(Hello hello, const CaseRecord& row) {
+std::optional<std::string> Run::check_hello(std::size_t seat, std::size_t i, Hello hello) {
+  const CaseRecord& row = record_.cases[i];
   if (!hello.note.empty() && hello.note != note_) say(to_one_line(hello.note));
   note_ = hello.note;
   if (!hello.error.empty()) {
-    return lacking(hello.code == ExitCode::ok ? ExitCode::device : hello.code, hello.error);
+    return lacking(seat, hello.code == ExitCode::ok ? ExitCode::device : hello.code, hello.error);
   }
-  if (!hello.device) return lacking(ExitCode::device, "the worker named no device");
-  record_.device = hello.device;
+  if (!hello.device) return lacking(seat, ExitCode::device, "the worker named no device");
+  PlaceRecord& place = record_.places[seat];
+  place.device = hello.device;
+  place.name = place_name(place);
+  if (seat == 0 || !record_.device) record_.device = hello.device;
+  if (hello.device->kind != record_.device->kind) {
+    return lacking(seat, ExitCode::device,
+                   fmt::format("the device is {} and that of the first place is {} (one run is for "
+                               "one kind of device); choose with `--device` or `--devices`",
+                               to_string(hello.device->kind), to_string(record_.device->kind)));
+  }
   if (!hello.kernel) return std::nullopt;
   const KernelInfo& kernel = *hello.kernel;
   if (kernel.problem != row.spec.problem || kernel.device != record_.device->kind) {
     return lacking(
-        ExitCode::usage,
+        seat, ExitCode::usage,
         fmt::format("kernel `{}` is for problem {} on {}, not for {} on {}; choose "
                     "another with `--kernel`, `--problem` or `--device`",
                     to_one_line(kernel.path), to_one_line(kernel.problem), to_string(kernel.device),
@@ -180,57 +235,68 @@ std::optional<std::string> Run::accept(Hello hello, const CaseRecord& row) {
   return std::nullopt;
 }
 
-/// Makes sure that there is a worker for this case; words when there cannot be one.
-std::optional<std::string> Run::acquire_worker(const CaseRecord& row) {
-  if (greeting_) return accept(*std::exchange(greeting_, std::nullopt), row);
-  const std::string path = kernel_path(row.spec.problem);
-  const bool kernel_fits = worker_kernel_ == path || worker_kernel_.empty();
-  if (session_.has_worker() && worker_problem_ == row.spec.problem && kernel_fits) {
-    return std::nullopt;
-  }
-  Setup setup;
-  setup.device = options_.device;
-  setup.kernel_path = path;
-  worker_kernel_ = path;
-  worker_problem_ = row.spec.problem;
-  auto answer = session_.set_up(setup);
-  if (auto* failure = std::get_if<Failure>(&answer)) return failure->words;
-  return accept(std::get<Hello>(std::move(answer)), row);
+bool Run::fits(std::size_t seat, std::size_t i) {
+  const Post& post = posts_[seat];
+  const std::string& problem = record_.cases[i].spec.problem;
+  return post.problem == problem && (post.kernel.empty() || post.kernel == kernel_path(problem));
 }
 
-Job Run::make_job(std::size_t i) const {
-  const Case& spec = record_.cases[i].spec;
+Setup Run::make_setup(std::size_t seat, std::size_t i) {
+  Post& post = posts_[seat];
+  post.problem = record_.cases[i].spec.problem;
+  post.kernel = kernel_path(post.problem);
+  begin(i);
+  Setup setup;
+  setup.device = post.place.device;
+  setup.kernel_path = post.kernel;
+  setup.lock = options_.lock;
+  return setup;
+}
+
+Job Run::make_job(std::size_t seat, std::size_t i) {
+  CaseRecord& row = record_.cases[i];
+  const Case& spec = row.spec;
+  begin(i);
   Job job;
   job.kind = mode_.measures ? JobKind::measure
                             : (mode_.only_first_case ? JobKind::profile : JobKind::check);
   job.spec = spec;
   job.kernel_path = kernel_path(spec.problem);
   job.seeds = plan_.cases[i].seeds;
-  const bool warm =
-      mode_.warm_up == WarmUp::every_case || (mode_.warm_up == WarmUp::first_case && i == 0);
-  if (warm && record_.warm_up) job.warm_up = mode_.warm_up_limits;
+  // The first case of a place wakes its device.
+  const bool first = mode_.warm_up == WarmUp::first_case && !posts_[seat].warm;
+  posts_[seat].warm = true;
+  if ((mode_.warm_up == WarmUp::every_case || first) && record_.warm_up) {
+    job.warm_up = mode_.warm_up_limits;
+  }
   job.limits = mode_.limits;
   job.exact_repeats = record_.exact_repeats;
   job.range = options_.range;
   job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
-  if (mode_.measures) job.nonce = nonce_;
+  if (mode_.measures) {
+    job.nonce = nonce_;
+    row.fresh_inputs = job.fresh_inputs ? "on" : "off";
+    row.nonce = nonce_;
+  }
   job.call_timeout_s = options_.call_timeout_s;
   // Absolute: a kernel may change the worker's folder.
   if (!options_.save_failing.empty()) {
     job.save_failing = std::filesystem::absolute(options_.save_failing).string();
   }
-  job.save_stem = fmt::format("{}-{}-{}x{}-{}", spec.problem, record_.cases[i].case_index,
-                              spec.batch, spec.n, spec.kind);
+  job.save_stem =
+      fmt::format("{}-{}-{}x{}-{}", spec.problem, row.case_index, spec.batch, spec.n, spec.kind);
+  row.place = seat;
   return job;
 }
 
-void Run::take_reply(CaseRecord& row, Reply reply) {
-  if (reply.worker_unusable) session_.end();
+void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
+  CaseRecord& row = record_.cases[i];
   if (reply.kernel) row.kernel = *reply.kernel;
   row.passed = reply.passed;
   row.error = reply.error;
   if (!reply.fresh_inputs.empty()) row.fresh_inputs = reply.fresh_inputs;
   row.reply = std::move(reply);
+  end(i);
   const std::string& absent = row.reply.clocks.absent;
   if (!absent.empty() && absent != no_clocks_) {
     say(fmt::format("clocks are not watched: {}", to_one_line(absent)));
@@ -251,68 +317,124 @@ void Run::take_reply(CaseRecord& row, Reply reply) {
   }
 }
 
-/// Why case i is not even begun, if so.
-std::optional<std::string> Run::why_not_run(std::size_t i) {
-  if (watch_.must_stop()) return fmt::format("not run ({})", watch_.short_reason());
-  if (!kernel_error_.empty()) return kernel_error_;
-  if (!mode_.stop_after_failure) return std::nullopt;
+void Run::fail(std::optional<std::size_t> seat, std::size_t i, const Failure& failure) {
+  CaseRecord& row = record_.cases[i];
+  row.error = failure.words;
+  row.repeatable = failure.kind != Failure::Kind::stopped && failure.kind != Failure::Kind::lost;
+  if (seat) row.place = seat;
+  end(i);
+}
+
+void Run::begin(std::size_t i) {
+  if (!began_[i]) began_[i] = Watch::Clock::now();
+}
+
+void Run::end(std::size_t i) {
+  CaseRecord& row = record_.cases[i];
+  row.ended = true;
+  if (!began_[i]) return;
+  row.wall_s = std::chrono::duration<double>(Watch::Clock::now() - *began_[i]).count();
+}
+
+void Run::lose(std::size_t seat, const std::string& why) {
+  PlaceRecord& place = record_.places[seat];
+  place.lost = why;
+  say(fmt::format("{} is left out from here on ({})", place.name, to_one_line(why)));
+}
+
+void Run::deal_again(std::size_t i, const std::string& why) {
+  CaseRecord& row = record_.cases[i];
+  row.dealt_again = fmt::format("{}: {}", row.place ? record_.places[*row.place].name : "", why);
+  say(fmt::format("case {} goes to another device", i));
+}
+
+std::optional<std::size_t> Run::failed_before(std::size_t i) const {
   for (std::size_t k = 0; k < i; ++k) {
     const CaseRecord& before = record_.cases[k];
-    if (before.spec.problem == record_.cases[i].spec.problem && !before.passed) {
-      return fmt::format("not run (case {} failed)", k);
+    if (before.spec.problem == record_.cases[i].spec.problem && before.ended && !before.passed) {
+      return k;
     }
   }
   return std::nullopt;
 }
 
-void Run::run_case(std::size_t i) {
-  CaseRecord& row = record_.cases[i];
-  const Watch::Clock::time_point begin = Watch::Clock::now();
-  std::optional<std::string> error = why_not_run(i);
-  if (!error) error = first_trouble_ ? std::exchange(first_trouble_, {}) : acquire_worker(row);
-  if (error) {
-    row.error = error->empty() ? "failed" : *error;
-  } else {
-    const Job job = make_job(i);
-    if (mode_.measures) {
-      row.fresh_inputs = job.fresh_inputs ? "on" : "off";
-      row.nonce = job.nonce;
-    }
-    auto answer = session_.run(job);
-    if (auto* failure = std::get_if<Failure>(&answer)) {
-      row.error = failure->words;
-      row.repeatable = failure->kind != Failure::Kind::stopped;
-    } else {
-      take_reply(row, std::get<Reply>(std::move(answer)));
-    }
+/// Places whose workers share a device, or the cores of a machine, disturb each other.
+void Run::mark_shared_devices() {
+  std::map<std::string, int> users;
+  int most = 0;
+  for (const PlaceRecord& place : record_.places) {
+    if (place.device) most = std::max(most, ++users[place.host + '/' + place.device->uuid]);
   }
-  row.wall_s = std::chrono::duration<double>(Watch::Clock::now() - begin).count();
-  row.ended = true;
+  if (most > 1) add_reason(fmt::format("{} workers share a device", most));
 }
 
-/// The kernel of every case and the worker of the first one. That comes before the first line of
-/// any output: without a device or a kernel there is no run.
-void Run::find_kernels() {
-  if (!options_.kernel.empty()) require_kernels();
-  if (!watch_.must_stop()) first_trouble_ = acquire_worker(record_.cases.front());
-  if (record_.device) require_kernels();
+void Run::add_reason(const std::string& reason) {
+  record_.not_comparable += (record_.not_comparable.empty() ? "" : "; ") + reason;
 }
 
-ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
-  fill_record();
-  if (kernel_error_.empty()) find_kernels();
-  for (const auto& reporter : reporters) reporter->begin(record_);
-  begun_ = true;
-  for (std::size_t i = 0; i < record_.cases.size(); ++i) {
-    run_case(i);
+std::optional<std::string> Run::why_not_run(std::size_t i) {
+  if (watch_.must_stop()) return fmt::format("not run ({})", watch_.short_reason());
+  if (!kernel_error_.empty()) return kernel_error_;
+  if (!mode_.stop_after_failure) return std::nullopt;
+  const auto failed = failed_before(i);
+  if (!failed) return std::nullopt;
+  return fmt::format("not run (case {} failed)", *failed);
+}
+
+/// In the order of the cases, whatever the order in which they end. Where a failure ends its
+/// problem a later case may have run elsewhere meanwhile; that counts for nothing, so that results
+/// do not depend on the number of places.
+void Run::report() {
+  for (; reported_ < record_.cases.size() && record_.cases[reported_].ended; ++reported_) {
+    CaseRecord& row = record_.cases[reported_];
+    const auto failed = mode_.stop_after_failure ? failed_before(reported_) : std::nullopt;
+    if (failed && row.place) {
+      CaseRecord unrun;
+      unrun.spec = row.spec;
+      unrun.case_index = row.case_index;
+      unrun.flops = row.flops;
+      unrun.bytes = row.bytes;
+      unrun.kernel = row.kernel;
+      unrun.ended = true;
+      unrun.error = fmt::format("not run (case {} failed)", *failed);
+      row = std::move(unrun);
+    }
     // No process that ran a kernel is left when the last lines are written: should one have found a
     // way to the result descriptor, these lines come after its own.
-    if (i + 1 == record_.cases.size()) session_.finish();
-    for (const auto& reporter : reporters) reporter->case_ended(record_, i);
+    if (reported_ + 1 == record_.cases.size()) {
+      for (const Post& post : posts_) post.place.lane->finish();
+    }
+    for (const auto& reporter : reporters_) reporter->case_ended(record_, reported_);
   }
+}
+
+/// The kernel of every case and the worker of the first one, on every place. That comes before the
+/// first line of any output: without a device or a kernel there is no run.
+void Run::find_kernels(Dealer& dealer) {
+  if (!options_.kernel.empty()) require_kernels();
+  if (!watch_.must_stop()) dealer.greet_all(0, std::exchange(greeting_, std::nullopt));
+  if (record_.device) require_kernels();
+  mark_shared_devices();
+}
+
+ExitCode Run::execute() {
+  fill_record();
+  fill_places();
+  std::vector<Lane*> lanes;
+  for (const Post& post : posts_) lanes.push_back(post.place.lane);
+  began_.resize(record_.cases.size());
+  Dealer dealer(lanes, *this, watch_, record_.cases.size());
+  if (kernel_error_.empty()) find_kernels(dealer);
+  for (const auto& reporter : reporters_) reporter->begin(record_);
+  begun_ = true;
+  dealer.run();
+  return conclude();
+}
+
+ExitCode Run::conclude() {
   record_.finished = true;
   record_.exit_code = record_.all_passed() ? ExitCode::ok : ExitCode::case_failed;
-  for (const auto& reporter : reporters) {
+  for (const auto& reporter : reporters_) {
     try {
       reporter->end(record_);
     } catch (const Error& error) {
@@ -326,9 +448,9 @@ ExitCode Run::execute(const std::vector<std::unique_ptr<Reporter>>& reporters) {
 
 }  // namespace
 
-ExitCode run_cases(const Start& start, Session& session, Watch& watch,
+ExitCode run_cases(const Start& start, std::span<const Place> places, Watch& watch,
                    const std::vector<std::unique_ptr<Reporter>>& reporters) {
-  return Run(start, session, watch).execute(reporters);
+  return Run(start, places, watch, reporters).execute();
 }
 
 }  // namespace kbench

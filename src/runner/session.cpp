@@ -36,10 +36,16 @@ std::string random_token() {
   return token;
 }
 
-template <class Wanted>
-std::variant<Wanted, Failure> narrow(std::variant<Hello, Reply, Ready, Failure> answer) {
-  if (auto* wanted = std::get_if<Wanted>(&answer)) return std::move(*wanted);
-  return std::get<Failure>(std::move(answer));
+bool is_readable(int fd) {
+  pollfd entry{fd, POLLIN, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLIN | POLLHUP)) != 0;
+}
+
+/// A greeting is no answer to a job: news() has made a failure of it.
+std::variant<Ready, Reply, Failure> without_hello(Lane::News news) {
+  if (auto* ready = std::get_if<Ready>(&news)) return std::move(*ready);
+  if (auto* reply = std::get_if<Reply>(&news)) return std::move(*reply);
+  return std::get<Failure>(std::move(news));
 }
 
 }  // namespace
@@ -47,83 +53,89 @@ std::variant<Wanted, Failure> narrow(std::variant<Hello, Reply, Ready, Failure> 
 Session::Session(Start start, Watch& watch)
     : start_(std::move(start)), watch_(watch), output_([](std::string_view line) { say(line); }) {}
 
-std::variant<Hello, Failure> Session::set_up(Setup setup) {
+void Session::ask(Setup setup) {
   finish();
+  refusal_.reset();
+  wants_hello_ = true;
+  wants_lock_ = setup.lock;
   if (abandoned_) {
-    return Failure{Failure::Kind::hang, "not run (the worker's thread does not return)"};
+    refusal_ = Failure{Failure::Kind::hang, "not run (the worker's thread does not return)"};
+    return;
   }
   try {
-    worker_ = start_();
+    worker_ = start_.worker();
   } catch (const Error& error) {
     // No reason to lose a verdict: this case fails, and the next one tries again.
-    return Failure{Failure::Kind::none, error.what()};
+    refusal_ = Failure{Failure::Kind::none, error.what()};
+    return;
   }
   decoder_ = FrameDecoder();
   received_.clear();
-  status_ready_ = false;
   output_open_ = worker_->output() >= 0;
   setup.token = random_token();
   event_ = Event{};
   event_.phase = "set-up";
   event_.what = "the worker's set-up";
   event_.limit_s = k_set_up_limit_s;
-  Answer answer = converse(setup.token, setup);
-  if (std::holds_alternative<Reply>(answer) || std::holds_alternative<Ready>(answer)) {
-    return fail(Failure::Kind::disturbed,
-                "worker's channel was disturbed (a reply before any job)");
-  }
-  return narrow<Hello>(std::move(answer));
+  converse(setup.token, setup);
 }
 
-std::variant<Reply, Failure> Session::run(Job job) {
+void Session::ask(Job job) {
   KBENCH_ASSERT(worker_ != nullptr);
+  wants_hello_ = false;
   output_.begin_case();
   job.token = random_token();
   event_ = Event{};
   event_.limit_s = k_set_up_limit_s;
-  Answer answer = converse(job.token, job);
-  if (std::holds_alternative<Hello>(answer)) {
-    return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
-  }
-  if (std::holds_alternative<Ready>(answer)) {
-    return fail(Failure::Kind::disturbed,
-                "worker's channel was disturbed (it waits for a turn in a job without turns)");
-  }
-  return narrow<Reply>(std::move(answer));
+  paced_ = job.paced;
+  converse(job.token, job);
+}
+
+void Session::answer(Turn turn) {
+  KBENCH_ASSERT(worker_ != nullptr);
+  turn.token = token_;
+  converse(token_, turn);
+}
+
+std::variant<Hello, Failure> Session::set_up(Setup setup) {
+  ask(std::move(setup));
+  News news = wait_for_news();
+  if (auto* hello = std::get_if<Hello>(&news)) return std::move(*hello);
+  return std::get<Failure>(std::move(news));
+}
+
+std::variant<Reply, Failure> Session::run(Job job) {
+  ask(std::move(job));
+  News news = wait_for_news();
+  if (auto* reply = std::get_if<Reply>(&news)) return std::move(*reply);
+  return std::get<Failure>(std::move(news));
 }
 
 std::variant<Ready, Reply, Failure> Session::begin(Job job) {
-  KBENCH_ASSERT(worker_ != nullptr && job.paced);
-  output_.begin_case();
-  job.token = random_token();
-  event_ = Event{};
-  return take_turn_answer(converse(job.token, job));
+  KBENCH_ASSERT(job.paced);
+  ask(std::move(job));
+  return without_hello(wait_for_news());
 }
 
 std::variant<Ready, Reply, Failure> Session::give_turn(bool more) {
-  KBENCH_ASSERT(worker_ != nullptr);
-  return take_turn_answer(converse(token_, Turn{token_, more}));
-}
-
-std::variant<Ready, Reply, Failure> Session::take_turn_answer(Answer answer) {
-  if (auto* ready = std::get_if<Ready>(&answer)) return std::move(*ready);
-  if (auto* reply = std::get_if<Reply>(&answer)) return std::move(*reply);
-  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
-  return fail(Failure::Kind::disturbed, "worker's channel was disturbed (a second greeting)");
+  answer(Turn{"", more});
+  return without_hello(wait_for_news());
 }
 
 void Session::finish() {
   if (worker_ != nullptr && worker_->status() >= 0) {
     shutdown(worker_->socket(), SHUT_WR);
     const Clock::time_point deadline = Clock::now() + k_farewell;
-    hang_at_ = deadline;
     for (bool gone = false; !gone && !watch_.must_stop() && Clock::now() < deadline;) {
-      wait_for_news();
+      Waits waits;
+      add_waits(waits);
+      waits.add(deadline);
+      waits.wait(watch_);
+      gone = is_readable(worker_->status());
       read_output();
       // What it still says is no answer to anything.
       read_socket();
       received_.clear();
-      gone = status_ready_;
     }
   }
   end();
@@ -140,14 +152,10 @@ void Session::end() {
   worker_.reset();
 }
 
-Session::Answer Session::converse(const std::string& token, const Message& message) {
+void Session::converse(const std::string& token, const Message& message) {
   token_ = token;
   begin_limit();
-  if (!send(encode_frame(to_json(message)))) return channel_closed();
-  Answer answer = wait_for_answer();
-  read_output();
-  output_.flush();
-  return answer;
+  if (!send(encode_frame(to_json(message)))) refusal_ = channel_closed();
 }
 
 /// The newest event's limit runs from now on.
@@ -176,33 +184,68 @@ bool Session::send(std::string_view frame) {
   return true;
 }
 
-Session::Answer Session::wait_for_answer() {
-  for (;;) {
-    if (auto answer = read_messages()) return std::move(*answer);
-    if (auto answer = check_limits()) return std::move(*answer);
-    wait_for_news();
-    read_output();
-    // Everything that the worker said comes before the news of its death.
-    const bool open = read_socket();
-    if (auto answer = read_messages()) return std::move(*answer);
-    if (!open || status_ready_) return channel_closed();
+std::optional<Lane::News> Session::news() {
+  if (refusal_) return *std::exchange(refusal_, std::nullopt);
+  if (worker_ == nullptr) return std::nullopt;
+  // Everything that the worker said comes before the news of its death.
+  const bool dead = worker_->status() >= 0 && is_readable(worker_->status());
+  read_output();
+  const std::size_t before = received_.size();
+  const bool open = read_socket();
+  const bool silent = received_.size() == before;
+  std::optional<News> found = read_messages();
+  if (!found && (!open || (dead && silent))) found = channel_closed();
+  if (!found) found = check_limits();
+  if (!found) return std::nullopt;
+  if (std::holds_alternative<Failure>(*found)) return found;
+  read_output();
+  output_.flush();
+  if (auto* hello = std::get_if<Hello>(&*found)) lock(*hello);
+  if (const char* wrong = misplaced(*found)) {
+    return fail(Failure::Kind::disturbed,
+                fmt::format("worker's channel was disturbed ({})", wrong));
   }
+  return found;
 }
 
-void Session::wait_for_news() {
-  std::array<pollfd, 4> entries = {{{worker_->socket(), POLLIN, 0},
-                                    {output_open_ ? worker_->output() : -1, POLLIN, 0},
-                                    {worker_->status(), POLLIN, 0},
-                                    {watch_.signal_fd(), POLLIN, 0}}};
-  std::optional<Clock::time_point> until = watch_.deadline();
-  if (hang_at_ && (!until || *hang_at_ < *until)) until = hang_at_;
-  int timeout_ms = -1;
-  if (until) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()).count();
-    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000000));
+/// Why this is no answer to the open question, if so.
+const char* Session::misplaced(const News& news) const {
+  const bool hello = std::holds_alternative<Hello>(news);
+  if (wants_hello_) return hello ? nullptr : "a reply before any job";
+  if (hello) return "a second greeting";
+  if (std::holds_alternative<Ready>(news) && !paced_)
+    return "it waits for a turn in a job without turns";
+  return nullptr;
+}
+
+/// Makes a greeting from a device that others use one of a device that cannot be used. The host has
+/// no UUID and no lock: its cores are everybody's.
+void Session::lock(Hello& hello) {
+  if (!wants_lock_ || start_.locks == nullptr || !hello.device || hello.device->uuid.empty())
+    return;
+  const std::optional<std::string> words = start_.locks->take(hello.device->uuid);
+  if (!words) return;
+  hello.error = *words;
+  hello.code = ExitCode::device;
+  hello.device.reset();
+}
+
+void Session::add_waits(Waits& waits) const {
+  if (refusal_) waits.add(Clock::now());
+  if (worker_ == nullptr) return;
+  waits.add(worker_->socket());
+  if (output_open_) waits.add(worker_->output());
+  waits.add(worker_->status());
+  waits.add(hang_at_);
+}
+
+Lane::News Session::wait_for_news() {
+  for (;;) {
+    if (auto found = news()) return std::move(*found);
+    Waits waits;
+    add_waits(waits);
+    waits.wait(watch_);
   }
-  poll(entries.data(), entries.size(), timeout_ms);
-  status_ready_ = (entries[2].revents & (POLLIN | POLLHUP)) != 0;
 }
 
 /// Reads what there is; false at the end of the stream.
@@ -217,7 +260,6 @@ bool Session::read_socket() {
       return count < 0 && (errno == EAGAIN || errno == EINTR);
     }
   }
-  status_ready_ = false;
   return true;
 }
 
@@ -232,11 +274,11 @@ void Session::read_output() {
   }
 }
 
-std::optional<Session::Answer> Session::read_messages() {
+std::optional<Lane::News> Session::read_messages() {
   try {
     decoder_.feed(std::exchange(received_, {}));
     while (auto payload = decoder_.next()) {
-      if (auto answer = take_message(*payload)) return answer;
+      if (auto found = take_message(*payload)) return found;
     }
   } catch (const std::runtime_error& error) {
     return fail(Failure::Kind::disturbed, fmt::format("worker's channel was disturbed ({})",
@@ -245,7 +287,7 @@ std::optional<Session::Answer> Session::read_messages() {
   return std::nullopt;
 }
 
-std::optional<Session::Answer> Session::take_message(const std::string& payload) {
+std::optional<Lane::News> Session::take_message(const std::string& payload) {
   Message message = from_json(payload);
   const std::string token = std::visit([](const auto& m) { return m.token; }, message);
   if (token != token_) throw std::runtime_error("a message without the token of the job");
@@ -260,7 +302,7 @@ std::optional<Session::Answer> Session::take_message(const std::string& payload)
   throw std::runtime_error("a message that only the runner sends");
 }
 
-std::optional<Session::Answer> Session::check_limits() {
+std::optional<Lane::News> Session::check_limits() {
   if (watch_.must_stop()) {
     return fail(Failure::Kind::stopped, fmt::format("stopped ({})", watch_.reason()));
   }

@@ -26,13 +26,21 @@ std::string spec_text(const CaseRecord& row) {
 }
 
 /// The case's line, and where the text beside it begins.
-std::string lead(const TableLayout& layout, const std::string& number, const std::string& spec) {
-  const std::string text = pad_left(number, layout.number_width) + "  ";
+std::string lead(const TableLayout& layout, const std::string& number, const std::string& place,
+                 const std::string& spec) {
+  std::string text = pad_left(number, layout.number_width) + "  ";
+  if (layout.place_width > 0) text += pad(place, layout.place_width) + "  ";
   return text + (layout.beside ? pad(spec, layout.spec_width) + "  " : spec + '\n');
 }
 
+std::string place_text(const RunRecord& record, std::size_t i) {
+  const std::optional<std::size_t>& place = record.cases[i].place;
+  return place ? record.places[*place].name : "-";
+}
+
 std::size_t text_column(const TableLayout& layout) {
-  return layout.beside ? layout.number_width + 2 + layout.spec_width + 2 : k_indent;
+  const std::size_t place = layout.place_width > 0 ? layout.place_width + 2 : 0;
+  return layout.beside ? layout.number_width + 2 + place + layout.spec_width + 2 : k_indent;
 }
 
 /// `FAIL  reason` or `pass  message`, beside the case's line or below it.
@@ -86,6 +94,12 @@ TableLayout table_layout(const RunRecord& record, const TextStyle& style) {
   TableLayout layout;
   layout.style = style;
   layout.number_width = std::to_string(record.cases.size()).size() + 1;
+  if (record.places.size() > 1) layout.place_width = std::string_view("device").size();
+  for (const PlaceRecord& place : record.places) {
+    if (layout.place_width > 0) {
+      layout.place_width = std::max(layout.place_width, width_of(place.name));
+    }
+  }
   for (const CaseRecord& row : record.cases) {
     layout.spec_width =
         std::max(layout.spec_width, std::min(width_of(spec_text(row)), k_widest_spec));
@@ -103,13 +117,11 @@ std::string table_heading(const RunRecord& record, std::size_t i, const TableLay
       row.kernel.name.empty() ? "unknown" : to_one_line(row.kernel.name));
   if (record.device) {
     text += fmt::format(", device {} ({}), clock {}",
-                        record.device->kind == DeviceKind::cuda
-                            ? fmt::format("cuda:{}", record.device->index)
-                            : "host",
+                        device_label(record.device->kind, record.device->index),
                         to_one_line(record.device->name), to_one_line(record.device->clock));
   }
   text += '\n';
-  std::string columns = lead(layout, "#", "case");
+  std::string columns = lead(layout, "#", "device", "case");
   if (!layout.beside) columns.append(k_indent, ' ');
   if (record.mode->measures) {
     std::vector<std::string> names;
@@ -123,7 +135,7 @@ std::string table_heading(const RunRecord& record, std::size_t i, const TableLay
 
 std::string table_row(const RunRecord& record, std::size_t i, const TableLayout& layout) {
   const CaseRecord& row = record.cases[i];
-  std::string text = lead(layout, std::to_string(i), spec_text(row));
+  std::string text = lead(layout, std::to_string(i), place_text(record, i), spec_text(row));
   if (!row.passed) return text + judgement(layout, Paint::red, "FAIL", failure_text(row));
   if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
   if (!layout.beside) text.append(k_indent, ' ');

@@ -147,6 +147,7 @@ std::string UserKernel::ask_plugin() {
   Setup setup;
   setup.device = options_.device;
   setup.kernel_path = options_.kernel;
+  setup.lock = options_.lock;
   auto answer = session_.set_up(setup);
   if (auto* failure = std::get_if<Failure>(&answer)) {
     const std::string words = fmt::format("cannot load kernel `{}` ({}); correct the {}",

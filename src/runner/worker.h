@@ -1,9 +1,12 @@
 // A worker as the session sees it. Two kinds: a process of its own, and a thread for --in-process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kbench {
 
@@ -23,14 +26,19 @@ class Worker {
   virtual bool end() = 0;
 };
 
-/// Starts `worker --socket N` of this executable under a keeper. Throws Error(usage).
-std::unique_ptr<Worker> start_worker_process();
+/// The processes directly below the runner that belong to its living workers: whoever clears away
+/// what one worker left behind must spare those of the others.
+using Siblings = std::vector<pid_t>;
+
+/// Starts `worker --socket N` of this executable under a keeper. `siblings` is shared by all
+/// workers of the runner and outlives them. Throws Error(usage).
+std::unique_ptr<Worker> start_worker_process(Siblings& siblings);
 
 /// Starts the same as a plain child, without a keeper and with foreign descriptors left open: the
 /// shape that an injected profiler can follow (ncu loses track of a process that forks without
 /// exec). What the worker leaves behind is ended here, and nothing outlives a killed runner but
 /// processes that the worker itself started. Throws Error(usage).
-std::unique_ptr<Worker> start_worker_child();
+std::unique_ptr<Worker> start_worker_child(Siblings& siblings);
 
 /// Runs `serve` in a thread. end() gives up on a thread that does not return: the process can then
 /// only leave by _exit.

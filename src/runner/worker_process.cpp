@@ -61,8 +61,8 @@ std::string describe(int wait_status) {
   return fmt::format("exited with status {}", WEXITSTATUS(wait_status));
 }
 
-/// What both kinds of process have in common: the channel, the output, and the processes that were
-/// there before and are not to be ended.
+/// What both kinds of process have in common: the channel, the output, and the processes that are
+/// not to be ended with it.
 class ForkedWorker : public Worker {
  public:
   ForkedWorker(const ForkedWorker&) = delete;
@@ -73,7 +73,7 @@ class ForkedWorker : public Worker {
   int status() const override { return status_.get(); }
 
  protected:
-  ForkedWorker() : spared_(children_of(getpid())) {
+  explicit ForkedWorker(Siblings& siblings) : siblings_(siblings), before_(children_of(getpid())) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) refuse("socketpair");
     socket_ = Fd(ends[0]);
@@ -84,22 +84,38 @@ class ForkedWorker : public Worker {
     // Orphans of the worker (and of a killed keeper) come here.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
+  ~ForkedWorker() override { std::erase(siblings_, child_); }
+
   /// After the fork: the worker's ends belong to the child.
-  void hand_over() {
+  void hand_over(pid_t child) {
+    child_ = child;
+    siblings_.push_back(child);
     worker_socket_.reset();
     worker_output_.reset();
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   }
 
-  std::vector<pid_t> spared_;
+  /// Ends what this worker has left below the runner.
+  bool end_orphans() {
+    std::vector<pid_t> spared = before_;
+    spared.insert(spared.end(), siblings_.begin(), siblings_.end());
+    std::erase(spared, child_);
+    return end_descendants(spared, k_patience_ms);
+  }
+
   Fd socket_, output_, status_;
   Fd worker_socket_, worker_output_;
+
+ private:
+  Siblings& siblings_;
+  std::vector<pid_t> before_;
+  pid_t child_ = -1;  // directly below the runner: the keeper, or the worker itself
 };
 
 class KeptWorker : public ForkedWorker {
  public:
-  KeptWorker() {
+  explicit KeptWorker(Siblings& siblings) : ForkedWorker(siblings) {
     Pipe life = make_pipe(), status = make_pipe();
     const std::string executable = executable_path();
     keeper_ = fork();
@@ -110,7 +126,7 @@ class KeptWorker : public ForkedWorker {
     }
     life_ = std::move(life.write);
     status_ = std::move(status.read);
-    hand_over();
+    hand_over(keeper_);
   }
   ~KeptWorker() override { end(); }
 
@@ -121,7 +137,7 @@ class KeptWorker : public ForkedWorker {
     int keeper = 0;
     if (waitpid(keeper_, &keeper, WNOHANG) != keeper_) return "lost (its keeper was killed)";
     keeper_ = -1;
-    end_descendants(spared_, k_patience_ms);
+    end_orphans();
     return fmt::format("lost (its keeper was {})", describe(keeper));
   }
 
@@ -136,7 +152,7 @@ class KeptWorker : public ForkedWorker {
     }
     keeper_ = -1;
     if (WIFEXITED(status)) return WEXITSTATUS(status) == 0;
-    return end_descendants(spared_, k_patience_ms);
+    return end_orphans();
   }
 
  private:
@@ -171,7 +187,7 @@ Fd open_process(pid_t process) {
 
 class PlainWorker : public ForkedWorker {
  public:
-  PlainWorker() {
+  explicit PlainWorker(Siblings& siblings) : ForkedWorker(siblings) {
     const std::string executable = executable_path();
     const pid_t parent = getpid();
     worker_ = fork();
@@ -186,7 +202,7 @@ class PlainWorker : public ForkedWorker {
       waitpid(worker_, nullptr, 0);
       throw;
     }
-    hand_over();
+    hand_over(worker_);
   }
   ~PlainWorker() override { end(); }
 
@@ -199,7 +215,7 @@ class PlainWorker : public ForkedWorker {
 
   bool end() override {
     if (ended_) return true;
-    ended_ = end_descendants(spared_, k_patience_ms);
+    ended_ = end_orphans();
     worker_ = -1;
     return ended_;
   }
@@ -211,8 +227,12 @@ class PlainWorker : public ForkedWorker {
 
 }  // namespace
 
-std::unique_ptr<Worker> start_worker_process() { return std::make_unique<KeptWorker>(); }
+std::unique_ptr<Worker> start_worker_process(Siblings& siblings) {
+  return std::make_unique<KeptWorker>(siblings);
+}
 
-std::unique_ptr<Worker> start_worker_child() { return std::make_unique<PlainWorker>(); }
+std::unique_ptr<Worker> start_worker_child(Siblings& siblings) {
+  return std::make_unique<PlainWorker>(siblings);
+}
 
 }  // namespace kbench

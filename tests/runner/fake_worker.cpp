@@ -200,6 +200,8 @@ void starve(int, const Job&) {
   prlimit(parent_of(getppid()), RLIMIT_NOFILE, &none, nullptr);
   raise(SIGKILL);
 }
+std::string broken_mark(int device);
+int& device_of_this_worker();
 
 using Behaviour = std::function<void(int socket, const Job& job)>;
 
@@ -308,6 +310,18 @@ const std::map<std::string, Behaviour>& behaviours() {
          shutdown(s, SHUT_RDWR);
          wait_forever();
        }},
+      // Device 1 fails for good at its first case; any other device does what it is asked.
+      {"breaks",
+       [](int s, const Job& job) {
+         if (device_of_this_worker() != 1) return send_message(s, passing_reply(job));
+         std::ofstream(broken_mark(1)) << "broken";
+         fail_with(s, job, "the device fell off the bus", true);
+       }},
+      {"slow",
+       [](int s, const Job& job) {
+         usleep(300000);
+         send_message(s, passing_reply(job));
+       }},
       {"chatter", chatter},
       {"quiet",
        [](int s, const Job& job) {
@@ -368,6 +382,16 @@ std::optional<KernelInfo> describe_kernel(const std::string& path) {
   return kernel;
 }
 
+/// Devices that have failed for good, as files that their first case leaves in $FAKE_BROKEN.
+std::string broken_mark(int device) {
+  return variable("FAKE_BROKEN") + fmt::format("/device-{}", device);
+}
+
+int& device_of_this_worker() {
+  static int k_device = 0;
+  return k_device;
+}
+
 void greet(int socket, const Setup& setup) {
   const std::string wrong = variable("FAKE_HELLO");
   log_line(fmt::format("setup {}", setup.kernel_path.substr(setup.kernel_path.rfind('/') + 1)));
@@ -378,7 +402,9 @@ void greet(int socket, const Setup& setup) {
   Hello hello;
   hello.token = setup.token;
   hello.kernel = describe_kernel(setup.kernel_path);
-  if (wrong == "no device") {
+  device_of_this_worker() = setup.device.index;
+  const bool broken = std::ifstream(broken_mark(setup.device.index)).good();
+  if (wrong == "no device" || broken) {
     hello.error = "no CUDA device (driver missing); use `--device host`";
     hello.code = ExitCode::device;
   } else if (wrong == "failed") {
@@ -395,6 +421,9 @@ void greet(int socket, const Setup& setup) {
       hello.device->capability = "8.6";
     }
     if (hello.kernel) hello.device->kind = hello.kernel->device;
+    hello.device->index = setup.device.index;
+    const std::string uuid = variable("FAKE_UUID");
+    if (!uuid.empty()) hello.device->uuid = fmt::format("{}-{}", uuid, setup.device.index);
     hello.note = wrong == "note" ? "no CUDA device: host backend, CPU timings" : "";
   }
   if (setup.list_devices) hello.devices = {host_device()};
