@@ -91,4 +91,21 @@ StopReason StopRule::add(double sample_ns, double wall_s) {
   return runs_ >= limits_.max_repeats ? StopReason::repeats : StopReason::none;
 }
 
+double expected_repeats(StopLimits limits, std::int64_t runs, double mean, double err,
+                        double wall_s) {
+  const double count = static_cast<double>(runs);
+  const double each_s = wall_s / count;
+  // err(m) = err sqrt(n / m) < precision mean
+  const double precise = count * std::pow(err / mean / k_precision, 2);
+  const double budget = limits.budget_ns / mean;
+  double least = static_cast<double>(k_least_runs);
+  double wall = static_cast<double>(limits.max_repeats);
+  if (each_s > 0) {
+    least = std::max(least, k_least_wall_s / each_s);
+    wall = k_most_wall_s / each_s;
+  }
+  const double end = std::max(least, std::min({precise, budget, wall}));
+  return std::min(end, static_cast<double>(limits.max_repeats));
+}
+
 }  // namespace kbench

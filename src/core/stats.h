@@ -42,4 +42,9 @@ class StopRule {
   double mean_ = 0, m2_ = 0;
 };
 
+/// Repeats after which a StopRule would end, judged by `runs` of them that took `wall_s` seconds:
+/// the error shrinks with the root of their number, time per repeat stays.
+double expected_repeats(StopLimits limits, std::int64_t runs, double mean, double err,
+                        double wall_s);
+
 }  // namespace kbench

@@ -263,6 +263,8 @@ const std::array k_flags = {
     Flag{"in-process", "", "run the worker inside this process, for debuggers: no isolation",
          k_modes | bit(Verb::generate),
          [](Options& o, Text text, Text source) { o.in_process = parse_switch(text, source); }},
+    Flag{"quiet", "", "show no progress", k_modes,
+         [](Options& o, Text text, Text source) { o.quiet = parse_switch(text, source); }},
     Flag{"color", "auto|always|never", "colours (auto: on a terminal, unless NO_COLOR is set)",
          k_modes, [](Options& o, Text text, Text source) { o.color = parse_color(text, source); }},
     Flag{"same", "PCT", "a difference below PCT per cent counts as none (default 1)",

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -46,6 +47,8 @@ class Lane {
   virtual void answer(Turn turn) = 0;
   /// The answer to the open question, once it is there. After a Failure there is no worker.
   virtual std::optional<News> news() = 0;
+  /// Told each event of the jobs from here on. A lane that hears of no events tells none.
+  virtual void observe(std::function<void(const Event&)>) {}
   virtual void add_waits(Waits& waits) const = 0;
   virtual bool has_worker() const = 0;
   /// Lets the worker leave by itself, so that a profiler inside it can write its data, then ends

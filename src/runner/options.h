@@ -64,6 +64,7 @@ struct Options {
   std::string out;
   std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark
+  bool quiet = false;             ///< no progress
   ColorChoice color = ColorChoice::automatic;
 
   std::vector<std::string> command_line;

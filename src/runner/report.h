@@ -20,7 +20,12 @@ namespace kbench {
 class Reporter {
  public:
   virtual ~Reporter() = default;
+  /// The cases are known and nothing has begun: the first moment at which something can be said.
+  virtual void starting(std::size_t) {}
   virtual void begin(const RunRecord& record) = 0;
+  virtual void case_begins(const RunRecord&, std::size_t) {}
+  /// An event of the worker that runs case i.
+  virtual void progressed(const RunRecord&, std::size_t, const Event&) {}
   virtual void case_ended(const RunRecord& record, std::size_t i) = 0;
   /// The run is over. Throws Error when the output could not be completed.
   virtual void end(const RunRecord& record) = 0;

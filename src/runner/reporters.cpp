@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "runner/progress.h"
 #include "runner/report.h"
 
 namespace kbench {
@@ -60,6 +61,11 @@ constexpr Row k_reporters[] = {
     {"popcorn",
      [](const Options&, std::optional<Fd>& popcorn) {
        return popcorn ? make_popcorn_reporter(std::move(*popcorn)) : nullptr;
+     }},
+    // Before what prints: it takes its line away first.
+    {"progress",
+     [](const Options& options, std::optional<Fd>& popcorn) {
+       return make_progress_reporter(options, popcorn.has_value());
      }},
     {"table",
      [](const Options& options, std::optional<Fd>&) { return make_table_reporter(options.color); }},

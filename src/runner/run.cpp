@@ -91,6 +91,7 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
   const Plan plan = make_plan(options, problems, [&] { return kernel.problem(); });
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
   const auto reporters = make_reporters(options, std::move(popcorn));
+  for (const auto& reporter : reporters) reporter->starting(plan.cases.size());
   kernel.build();
   return run_cases(kernel.start(plan), places, watch, reporters);
 }

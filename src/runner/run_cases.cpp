@@ -286,6 +286,10 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
   job.save_stem =
       fmt::format("{}-{}-{}x{}-{}", spec.problem, row.case_index, spec.batch, spec.n, spec.kind);
   row.place = seat;
+  for (const auto& reporter : reporters_) reporter->case_begins(record_, i);
+  posts_[seat].place.lane->observe([this, i](const Event& event) {
+    for (const auto& reporter : reporters_) reporter->progressed(record_, i, event);
+  });
   return job;
 }
 

@@ -293,6 +293,7 @@ std::optional<Lane::News> Session::take_message(const std::string& payload) {
   if (token != token_) throw std::runtime_error("a message without the token of the job");
   if (auto* event = std::get_if<Event>(&message)) {
     event_ = std::move(*event);
+    if (observer_) observer_(event_);
     begin_limit();
     return std::nullopt;
   }

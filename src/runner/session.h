@@ -34,6 +34,9 @@ class Session : public Lane {
   void answer(Turn turn) override;
   std::optional<News> news() override;
   void add_waits(Waits& waits) const override;
+  void observe(std::function<void(const Event&)> observer) override {
+    observer_ = std::move(observer);
+  }
   bool has_worker() const override { return worker_ != nullptr; }
   void finish() override;
   void end() override;
@@ -77,6 +80,7 @@ class Session : public Lane {
   std::string received_;  ///< not yet given to the decoder
   OutputForwarder output_;
   std::string token_;
+  std::function<void(const Event&)> observer_;
   Event event_;  ///< the newest of the present job
   std::optional<Clock::time_point> hang_at_;
   std::optional<Failure> refusal_;  ///< of a question that could not even be asked

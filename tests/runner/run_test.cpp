@@ -195,7 +195,7 @@ TEST_CASE("a problem without a default kernel on the device is refused before th
   const std::string file = tree.write("f.txt", k_dense);
   CHECK(kbench_run(tree, {"test", file}).status == 0);
   unlink(tree.path("kernels/eigh_py/lapack.so").c_str());
-  const Outcome outcome = kbench_run(tree, {"test", file});
+  const Outcome outcome = kbench_run(tree, {"test", file, "--quiet"});
   CHECK(outcome.status == 2);
   CHECK_THAT(outcome.err, StartsWith("no kernel for problem eigh_py on host"));
   CHECK(outcome.out.empty());

@@ -53,7 +53,9 @@ TEST_CASE("a source of every kind is compiled once, run on its own device, and t
                                   {"profile", "--kernel", source, file}}) {
       CAPTURE(arguments);
       const bool first = arguments[0] == "test";
-      const Outcome outcome = kbench_run(tree, arguments, environment);
+      Environment quiet = environment;
+      quiet["KBENCH_QUIET"] = "on";
+      const Outcome outcome = kbench_run(tree, arguments, quiet);
       CHECK(outcome.status == 0);
       CHECK_THAT(outcome.err,
                  StartsWith(first ? "compiled " + source + " in " : source + ": cached ("));
