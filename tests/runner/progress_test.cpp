@@ -122,8 +122,7 @@ TEST_CASE("elsewhere whole lines come at the start and every ten seconds") {
   screen.event("repeat", 1, nullptr, 1e9);
   screen.event("check", 1, nullptr);
   CHECK(screen.look() ==
-        "1/2  batch: 64; n: 32; cond: 1; seed: 1 | repeat 1 | 1 s ± 0.001 s | 18 s"
-        " left\n");
+        "1/2  batch: 64; n: 32; cond: 1; seed: 1 | repeat 1 | 1 s ± 0.001 s | 4 s left\n");
   screen.reporter.case_ended(screen.record, 0);
   screen.reporter.end(screen.record);
   CHECK(screen.look().empty());
