@@ -10,6 +10,8 @@
 
 #include <deque>
 #include <exception>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runner/commands.h"
@@ -17,10 +19,15 @@
 #include "runner/popcorn_fd.h"
 #include "runner/run_cases.h"
 #include "runner/say.h"
+#include "runner/standard_streams.h"
 #include "runner/user_kernel.h"
 
 namespace kbench {
 namespace {
+
+/// How long the end of kbench waits for somebody to read on, once all results are written. A caller
+/// with a result descriptor waits for the end.
+constexpr double k_patience_s = 10, k_short_patience_s = 1;
 
 /// Descriptors 0-2 that are closed would be given to the next file or pipe opened.
 void open_standard_descriptors() {
@@ -118,7 +125,7 @@ void shut_out_workers(const Options& options) {
 }
 
 ExitCode run_options(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
-                     Watch::Clock::time_point start) {
+                     Watch::Clock::time_point start, StandardStreams& streams) {
   Watch watch(start);
   shut_out_workers(options);
   if (options.in_process) {
@@ -135,19 +142,20 @@ ExitCode run_options(const Options& options, const Wiring& wiring, std::optional
                                     },
                                     &locks};
   Lanes lanes(start_worker, watch);
+  const double patience_s = popcorn ? k_short_patience_s : k_patience_s;
   const ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, lanes, watch);
-  if (lanes.first().abandoned()) {
-    // The thread still runs: nothing may be destroyed under it.
-    std::fflush(nullptr);
-    _exit(static_cast<int>(code));
-  }
+  streams.finish(patience_s, &watch);
+  // The thread of a hanging worker still runs: nothing may be destroyed under it.
+  if (lanes.first().abandoned()) _exit(static_cast<int>(code));
   return code;
 }
 
-ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring) {
+ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring,
+                      std::optional<StandardStreams>& streams) {
   const Watch::Clock::time_point start = Watch::Clock::now();
   Popcorn popcorn = take_popcorn();
   open_standard_descriptors();
+  streams.emplace();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file limit is an error of the write, not the end of the run
   const Parsed parsed = parse_options(argc, argv, popcorn.seed);
@@ -155,22 +163,29 @@ ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring) {
     std::fwrite(parsed.text.data(), 1, parsed.text.size(), parsed.to_stderr ? stderr : stdout);
     return parsed.to_stderr ? ExitCode::usage : ExitCode::ok;
   }
-  return run_options(*parsed.options, wiring, std::move(popcorn.fd), start);
+  return run_options(*parsed.options, wiring, std::move(popcorn.fd), start, *streams);
 }
 
 }  // namespace
 
 int run(int argc, char** argv, const Wiring& wiring) {
+  std::optional<StandardStreams> streams;
+  ExitCode code = ExitCode::ok;
+  std::string words;
   try {
-    return static_cast<int>(run_or_throw(argc, argv, wiring));
+    code = run_or_throw(argc, argv, wiring, streams);
   } catch (const Error& error) {
-    say(error.what());
-    return static_cast<int>(error.code());
+    words = error.what();
+    code = error.code();
   } catch (const std::exception& error) {
-    say(fmt::format("kbench failed ({}); this is a fault of kbench, please report it",
-                    error.what()));
-    return static_cast<int>(ExitCode::usage);
+    words = fmt::format("kbench failed ({}); this is a fault of kbench, please report it",
+                        error.what());
+    code = ExitCode::usage;
   }
+  if (!streams) streams.emplace();
+  if (!words.empty()) say(words);
+  streams->finish(k_short_patience_s, nullptr);
+  return static_cast<int>(code);
 }
 
 }  // namespace kbench

@@ -56,7 +56,7 @@ std::string Tree::make_fifo(const std::string& name) const {
 
 Kbench::Kbench(const Tree& tree, const std::vector<std::string>& arguments,
                const Environment& environment, const std::vector<int>& inherited,
-               std::optional<int> replaced_stdout)
+               std::optional<int> replaced_stdout, std::optional<int> replaced_stderr)
     : tree_(tree) {
   const std::string program = tree.path("bin/kbench");
   const std::string out = tree.path("stdout"), err = tree.path("stderr");
@@ -67,7 +67,7 @@ Kbench::Kbench(const Tree& tree, const std::vector<std::string>& arguments,
   if (process_ != 0) return;
   const int flags = O_WRONLY | O_CREAT | O_TRUNC;
   dup2(replaced_stdout ? *replaced_stdout : open(out.c_str(), flags, 0600), 1);
-  dup2(open(err.c_str(), flags, 0600), 2);
+  dup2(replaced_stderr ? *replaced_stderr : open(err.c_str(), flags, 0600), 2);
   for (int fd = 3; fd < 256; ++fd) {
     const bool keep = std::find(inherited.begin(), inherited.end(), fd) != inherited.end();
     fcntl(fd, F_SETFD, keep ? 0 : FD_CLOEXEC);

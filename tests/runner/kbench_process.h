@@ -39,7 +39,8 @@ class Kbench {
  public:
   Kbench(const Tree& tree, const std::vector<std::string>& arguments,
          const Environment& environment = {}, const std::vector<int>& inherited = {},
-         std::optional<int> replaced_stdout = std::nullopt);
+         std::optional<int> replaced_stdout = std::nullopt,
+         std::optional<int> replaced_stderr = std::nullopt);
   Kbench(const Kbench&) = delete;
   Kbench& operator=(const Kbench&) = delete;
 

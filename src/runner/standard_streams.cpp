@@ -1,0 +1,82 @@
+// Puts outlets below the C library's two streams, so that whoever prints need not know of them.
+// The only code that replaces `stdout` and `stderr`.
+#include "runner/standard_streams.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+
+#include "runner/say.h"
+
+namespace kbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+ssize_t put_into_outlet(void* outlet, const char* bytes, std::size_t size) {
+  static_cast<Outlet*>(outlet)->put({bytes, size});
+  return static_cast<ssize_t>(size);
+}
+
+/// A C stream that writes into `outlet`; `plain` where the C library has no memory for one.
+std::FILE* stream_over(Outlet& outlet, std::FILE* plain, int buffering) {
+  cookie_io_functions_t functions{};
+  functions.write = put_into_outlet;
+  std::FILE* stream = fopencookie(&outlet, "w", functions);
+  if (stream == nullptr) return plain;
+  std::setvbuf(stream, nullptr, buffering, BUFSIZ);
+  return stream;
+}
+
+void give_back(std::FILE*& stream, std::FILE* before) {
+  if (stream == before) return;
+  std::fclose(stream);
+  stream = before;
+}
+
+}  // namespace
+
+StandardStreams::StandardStreams()
+    : out_(STDOUT_FILENO), err_(STDERR_FILENO), before_out_(stdout), before_err_(stderr) {
+  stdout = stream_over(out_, before_out_, _IOFBF);
+  stderr = stream_over(err_, before_err_, _IONBF);
+}
+
+StandardStreams::~StandardStreams() {
+  give_back(stdout, before_out_);
+  give_back(stderr, before_err_);
+}
+
+void StandardStreams::finish(double patience_s, Watch* watch) {
+  constexpr double k_last_s = 1;
+  std::fflush(stdout);
+  Clock::time_point progress = Clock::now();
+  while (out_.held() + err_.held() > 0) {
+    const bool out_went = out_.pump(), err_went = err_.pump();
+    if (out_went || err_went) progress = Clock::now();
+    const bool stops = watch != nullptr && watch->must_stop();
+    const std::chrono::duration<double> limit(stops ? std::min(patience_s, k_last_s) : patience_s);
+    const std::chrono::duration<double> left = progress + limit - Clock::now();
+    if (left.count() <= 0) break;
+    std::array<pollfd, 3> entries = {{{out_.held() > 0 ? out_.fd() : -1, POLLOUT, 0},
+                                      {err_.held() > 0 ? err_.fd() : -1, POLLOUT, 0},
+                                      {watch != nullptr ? watch->signal_fd() : -1, POLLIN, 0}}};
+    // Short, as the run's time limit may pass meanwhile.
+    poll(entries.data(), entries.size(), static_cast<int>(std::min(1e3 * left.count(), 100.0)) + 1);
+  }
+  out_.discard();
+  if (out_.left_out() > 0) {
+    say(
+        fmt::format("{} lines of stdout are left out (nobody read them in time); read stdout, or "
+                    "take the results from `--json`",
+                    out_.left_out()));
+  }
+  err_.discard();
+}
+
+}  // namespace kbench

@@ -1,0 +1,31 @@
+// stdout and stderr of the runner, so that a reader who does not read cannot hold up the run.
+#pragma once
+
+#include <cstdio>
+
+#include "runner/outlet.h"
+#include "runner/watch.h"
+
+namespace kbench {
+
+/// While it lives, all that this process writes to the C streams `stdout` and `stderr` goes through
+/// outlets, and no write waits. Make it when the descriptors 1 and 2 are what they shall be.
+class StandardStreams {
+ public:
+  StandardStreams();
+  StandardStreams(const StandardStreams&) = delete;
+  StandardStreams& operator=(const StandardStreams&) = delete;
+  /// Gives the C library its own streams back. What is still held is lost.
+  ~StandardStreams();
+
+  /// Waits while readers take what is held: at most `patience_s` seconds without progress, and one
+  /// second once `watch`, which may be null, says that the run must stop. The rest is left out,
+  /// which stderr is told.
+  void finish(double patience_s, Watch* watch);
+
+ private:
+  Outlet out_, err_;
+  std::FILE *before_out_, *before_err_;
+};
+
+}  // namespace kbench
