@@ -33,6 +33,7 @@ void Dealer::wait() {
   for (const Seat& seat : seats_) {
     if (seat.phase != Phase::idle && seat.phase != Phase::lost) seat.lane->add_waits(waits);
   }
+  waits.add(rules_.idle());
   waits.wait(watch_);
 }
 

@@ -32,6 +32,8 @@ class Rules {
   virtual void deal_again(std::size_t i, const std::string& why) = 0;
   /// Something has ended.
   virtual void report() = 0;
+  /// Nothing has happened. When to say so again, where there is still something to be written.
+  virtual std::optional<Watch::Clock::time_point> idle() { return std::nullopt; }
 };
 
 /// A lane whose device fails is left out, and its case is given to another one, once. Whether it

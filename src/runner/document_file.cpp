@@ -2,14 +2,23 @@
 // reader or a crash never meets half a document. Knows nothing of what is in it.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
+#include "core/text.h"
+#include "runner/outlet.h"
 #include "runner/report.h"
 #include "runner/say.h"
 
@@ -28,80 +37,210 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-class DocumentReporter : public Reporter {
+/// Where the user wants a document, and by which flag.
+struct Destination {
+  std::string flag, path;
+};
+
+[[noreturn]] void refuse(const Destination& to, const std::string& why) {
+  throw Error(ExitCode::usage,
+              fmt::format("cannot write the results to `{}` ({}); give `{}` a writable path",
+                          to_one_line(to.path), why, to.flag));
+}
+
+/// A new file of nobody else's beside `path`, under a name that nobody can know before; removed
+/// unless it is moved.
+class Temporary {
  public:
-  DocumentReporter(const std::string& flag, const std::string& path, Document document)
-      : document_(document), path_(path) {
-    const auto refuse = [&](const std::string& why) {
-      throw Error(ExitCode::usage,
-                  fmt::format("cannot write the results to `{}` ({}); give `{}` a writable path",
-                              path, why, flag));
-    };
-    // A link is followed once, so that the rename replaces its target and not the link.
-    std::error_code error;
-    const fs::path target = fs::canonical(path_, error);
-    if (!error) path_ = target.string();
-    const Fd fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-    if (!fd) refuse(std::strerror(errno));
+  explicit Temporary(const std::string& path)
+      : name_((fs::path(path).parent_path() / ".kbench-XXXXXX").string()),
+        fd_(mkostemp(name_.data(), O_CLOEXEC)) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    const int why = errno;
+    if (fd_ && !moved_) unlink(name_.c_str());
+    errno = why;
+  }
+
+  const Fd& fd() const { return fd_; }
+  bool move_to(const std::string& path) {
+    moved_ = rename(name_.c_str(), path.c_str()) == 0;
+    return moved_;
+  }
+
+ private:
+  std::string name_;
+  Fd fd_;
+  bool moved_ = false;
+};
+
+/// Number of an open descriptor of this process that `path` stands for.
+std::optional<int> own_descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int number = -1;
+    const char* end = path.data() + path.size();
+    const auto [stop, error] = std::from_chars(path.data() + folder.size(), end, number);
+    if (error == std::errc() && stop == end && number >= 0) return number;
+  }
+  return std::nullopt;
+}
+
+Fd duplicate(int number, const Destination& to) {
+  Fd fd(fcntl(number, F_DUPFD_CLOEXEC, 0));
+  if (!fd) refuse(to, std::strerror(errno));
+  if ((fcntl(number, F_GETFL) & O_ACCMODE) == O_RDONLY) refuse(to, "it is open for reading only");
+  return fd;
+}
+
+std::string target_of(const Destination& to) {
+  constexpr int k_most_links = 40;
+  fs::path target = to.path;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    if (links == k_most_links) refuse(to, std::strerror(ELOOP));
+    target = target.parent_path() / fs::read_symlink(target, error);
+    if (error) refuse(to, error.message());
+  }
+  return target.string();
+}
+
+/// Writes all of it, waiting for a reader that reads. Sets errno when it did not work.
+bool write_to_stream(int fd, std::string_view document) {
+  constexpr std::size_t k_piece = std::size_t{1} << 20;
+  constexpr int k_patience_ms = 10000;
+  Outlet outlet(fd);
+  while (!document.empty() && !outlet.is_gone()) {
+    outlet.put(document.substr(0, k_piece));
+    document.remove_prefix(std::min(document.size(), k_piece));
+    while (outlet.held() > 0) {
+      pollfd entry{fd, POLLOUT, 0};
+      if (poll(&entry, 1, k_patience_ms) > 0) {
+        outlet.pump();
+      } else if (errno != EINTR) {
+        errno = ETIMEDOUT;
+        return false;
+      }
+    }
+  }
+  if (outlet.is_gone()) errno = EPIPE;
+  return !outlet.is_gone();
+}
+
+class DocumentReporter : public Reporter {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  DocumentReporter(const Destination& to, Document document) : document_(document), path_(to.path) {
+    if (const std::optional<int> number = own_descriptor(to.path)) {
+      stream_ = duplicate(*number, to);
+      return;
+    }
+    // Links are followed here, so that the rename replaces the target and not the link.
+    path_ = target_of(to);
     struct stat status {};
-    fstat(fd.get(), &status);
-    regular_ = S_ISREG(status.st_mode);
-    mode_ = status.st_mode & 07777;
-    // Root may write where nobody is meant to: the mode bits say what the owner wants.
-    if (regular_ && (status.st_mode & 0222) == 0) refuse("the file is read-only");
+    if (stat(path_.c_str(), &status) == 0) {
+      take_existing(to, status);
+    } else {
+      const mode_t mask = umask(0);
+      umask(mask);
+      mode_ = 0666 & ~mask;
+      // The file itself is made by the first save: a run that ends before that leaves none.
+      if (errno != ENOENT || !Temporary(path_).fd()) refuse(to, std::strerror(errno));
+    }
   }
 
   void begin(const RunRecord& record) override {
-    if (regular_) save(document_(record));
+    if (!stream_) save(record);
   }
-  void case_ended(const RunRecord& record, std::size_t) override {
-    if (regular_) save(document_(record));
+  void case_ended(const RunRecord& record, std::size_t i) override {
+    // What was not even begun can wait for the end.
+    waits_ = waits_ || (!stream_ && record.cases[i].begun);
+    idle(record);
   }
-  void end(const RunRecord& record) override { save(document_(record)); }
+  std::optional<Clock::time_point> idle(const RunRecord& record) override {
+    if (waits_ && Clock::now() >= not_before_) save(record);
+    return waits_ ? std::optional(not_before_) : std::nullopt;
+  }
+  void end(const RunRecord& record) override { save(record); }
 
  private:
+  /// The whole document is written each time. With thousands of cases it is large: beyond a second
+  /// in all, writing takes at most a tenth of the run.
+  void save(const RunRecord& record) {
+    constexpr std::chrono::seconds k_allowance(1);
+    const Clock::time_point begin = Clock::now();
+    save(document_(record));
+    waits_ = false;
+    spent_ += Clock::now() - begin;
+    if (spent_ > k_allowance) not_before_ = start_ + 10 * (spent_ - k_allowance);
+  }
+
+  void take_existing(const Destination& to, const struct stat& status) {
+    const dev_t null_device = makedev(1, 3);
+    if (S_ISCHR(status.st_mode) && status.st_rdev == null_device) {
+      stream_ = Fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+      return;
+    }
+    // A pipe or device may never take what is written, and need not exist to the end.
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+      refuse(to, "it is no regular file");
+    }
+    const Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd) refuse(to, std::strerror(errno));
+    mode_ = status.st_mode & 07777;
+    // Root may write where nobody is meant to: the mode bits say what the owner wants.
+    if ((status.st_mode & 0222) == 0) refuse(to, "the file is read-only");
+  }
+
   enum class Replaced { yes, no, folder_refuses };
 
   void save(const std::string& document) {
-    const Replaced replaced = regular_ ? replace(document) : Replaced::folder_refuses;
-    if (replaced == Replaced::yes) return;
-    if (replaced == Replaced::folder_refuses && overwrite(document)) return;
-    say(fmt::format("cannot write the results to `{}` ({}); the file lacks the newest case", path_,
-                    std::strerror(errno)));
+    if (stream_ ? write_to_stream(stream_.get(), document) : write_file(document)) return;
+    say(fmt::format("cannot write the results to `{}` ({}); the file lacks the newest case",
+                    to_one_line(path_), std::strerror(errno)));
+  }
+
+  bool write_file(const std::string& document) const {
+    const Replaced replaced = replace(document);
+    return replaced == Replaced::yes ||
+           (replaced == Replaced::folder_refuses && overwrite(document));
   }
 
   Replaced replace(const std::string& document) const {
-    const std::string temporary = fmt::format("{}.{}.tmp", path_, getpid());
-    const Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!fd) {
+    Temporary temporary(path_);
+    if (!temporary.fd()) {
       const bool refused = errno == EACCES || errno == EPERM || errno == EROFS;
       return refused ? Replaced::folder_refuses : Replaced::no;
     }
-    const bool written = write_all(fd.get(), document) && fchmod(fd.get(), mode_) == 0;
-    if (written && rename(temporary.c_str(), path_.c_str()) == 0) return Replaced::yes;
-    const int why = errno;
-    unlink(temporary.c_str());
-    errno = why;
-    return Replaced::no;
+    const int fd = temporary.fd().get();
+    const bool written = write_all(fd, document) && fchmod(fd, mode_) == 0;
+    return written && temporary.move_to(path_) ? Replaced::yes : Replaced::no;
   }
 
   bool overwrite(const std::string& document) const {
-    const int truncate = regular_ ? O_TRUNC : 0;
-    const Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC | truncate));
+    const Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
     return fd && write_all(fd.get(), document);
   }
 
   Document document_;
   std::string path_;
-  bool regular_ = true;
+  Fd stream_;  // what is written once, at the end; empty for a file
   mode_t mode_ = 0666;
+  bool waits_ = false;  // a case has ended since the file was written
+  const Clock::time_point start_ = Clock::now();
+  Clock::duration spent_{};
+  Clock::time_point not_before_{};
 };
 
 }  // namespace
 
 std::unique_ptr<Reporter> make_document_reporter(const std::string& flag, const std::string& path,
                                                  Document document) {
-  return std::make_unique<DocumentReporter>(flag, path, document);
+  return std::make_unique<DocumentReporter>(Destination{flag, path}, document);
 }
 
 }  // namespace kbench

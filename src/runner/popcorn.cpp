@@ -43,27 +43,32 @@ class PopcornReporter : public Reporter {
  public:
   explicit PopcornReporter(Fd fd) : sink_(std::move(fd)) {}
 
-  void begin(const RunRecord& record) override { sink_.write(popcorn_header(record)); }
+  void begin(const RunRecord& record) override {
+    for (std::size_t i = 0; i < record.cases.size(); ++i) fixed_ += fixed_bytes(record, i);
+    sink_.write(popcorn_header(record));
+  }
 
   void case_ended(const RunRecord& record, std::size_t i) override {
     sink_.write(popcorn_case(record, i, message_bytes(record, i)));
+    fixed_ -= fixed_bytes(record, i);
   }
 
   void end(const RunRecord& record) override { sink_.finish(popcorn_verdict(record)); }
 
  private:
+  static std::size_t fixed_bytes(const RunRecord& record, std::size_t i) {
+    return popcorn_spec(record, i).size() + k_figures_bytes;
+  }
+
   /// An equal share, for this case and each one after it, of what is left beside their other lines.
   std::size_t message_bytes(const RunRecord& record, std::size_t i) const {
-    std::size_t fixed = 0;
-    for (std::size_t k = i; k < record.cases.size(); ++k) {
-      fixed += popcorn_spec(record, k).size() + k_figures_bytes;
-    }
     const std::size_t room = sink_.room();
-    const std::size_t share = room > fixed ? (room - fixed) / (record.cases.size() - i) : 0;
+    const std::size_t share = room > fixed_ ? (room - fixed_) / (record.cases.size() - i) : 0;
     return std::clamp(share, k_shortest_message, k_longest_message);
   }
 
   PopcornSink sink_;
+  std::size_t fixed_ = 0;  // what the lines of the cases to come need beside their messages
 };
 
 }  // namespace

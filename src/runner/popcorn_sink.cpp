@@ -23,6 +23,7 @@ namespace {
 // pieces of at most a quarter of a page at most a quarter of the capacity is lost that way.
 constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_piece = k_page / 4;
+constexpr std::size_t k_worth_moving = std::size_t{1} << 20;
 constexpr std::size_t k_wanted_capacity = std::size_t{1} << 20;
 
 }  // namespace
@@ -41,7 +42,7 @@ PopcornSink::PopcornSink(Fd fd) : fd_(std::move(fd)) {
 
 std::size_t PopcornSink::room() const {
   const std::size_t free = free_bytes();
-  return free > held_.size() ? free - held_.size() : 0;
+  return free > held() ? free - held() : 0;
 }
 
 std::size_t PopcornSink::free_bytes() const {
@@ -58,30 +59,33 @@ bool PopcornSink::writable(int timeout_ms) const {
   return poll(&entry, 1, timeout_ms) > 0 && (entry.revents & (POLLOUT | POLLERR)) != 0;
 }
 
-bool PopcornSink::put(std::string_view bytes) {
-  while (!bytes.empty()) {
+std::size_t PopcornSink::put(std::string_view bytes) {
+  std::size_t written = 0;
+  while (written < bytes.size()) {
     // A writable pipe takes a whole piece at once: a free page is what the kernel calls writable.
-    if (!writable(0)) return false;
-    const ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (!writable(0)) break;
+    const ssize_t count = ::write(fd_.get(), bytes.data() + written, bytes.size() - written);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return false;
-    if (count < 0) {
+    if (count < 0 && errno != EAGAIN) {
       failure_ = errno == EPIPE ? "its reader is gone" : std::strerror(errno);
-      return false;
     }
-    bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0) break;
+    written += static_cast<std::size_t>(count);
   }
-  return true;
+  return written;
 }
 
 void PopcornSink::drain() {
-  while (!held_.empty() && failure_.empty()) {
-    const std::string piece = held_.substr(0, k_piece);
-    held_.erase(0, piece.size());
-    if (free_bytes() < piece.size() || !put(piece)) {
-      held_.insert(0, piece);
-      return;
-    }
+  while (held() > 0 && failure_.empty()) {
+    const std::string_view piece = std::string_view(held_).substr(begin_, k_piece);
+    const std::size_t written = free_bytes() < piece.size() ? 0 : put(piece);
+    begin_ += written;
+    if (written < piece.size()) break;
+  }
+  // Thousands of cases may be held: what is written is moved away seldom.
+  if (held() == 0 || begin_ > k_worth_moving) {
+    held_.erase(0, begin_);
+    begin_ = 0;
   }
 }
 
@@ -93,13 +97,13 @@ void PopcornSink::write(std::string_view lines) {
 void PopcornSink::finish(std::string_view verdict) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(1);
-  for (drain(); !held_.empty() && failure_.empty() && Clock::now() < deadline; drain()) {
+  for (drain(); held() > 0 && failure_.empty() && Clock::now() < deadline; drain()) {
     poll(nullptr, 0, 10);
   }
-  const std::size_t missing = held_.size();
+  const std::size_t missing = held();
   // Incomplete lines must not end in a verdict that looks complete.
   const std::string_view last = missing == 0 ? verdict : "\ncheck: fail\n";
-  if (failure_.empty() && !put(last) && failure_.empty()) {
+  if (failure_.empty() && put(last) < last.size() && failure_.empty()) {
     failure_ = "the pipe is full and nobody reads it";
   }
   if (!failure_.empty()) {

@@ -26,13 +26,16 @@ class PopcornSink {
  private:
   std::size_t free_bytes() const;
   void drain();
-  bool put(std::string_view bytes);
+  std::size_t held() const { return held_.size() - begin_; }
+  /// How many of the bytes were written.
+  std::size_t put(std::string_view bytes);
   bool writable(int timeout_ms) const;
 
   Fd fd_;
   bool is_pipe_ = false;
   std::size_t capacity_ = 0;
-  std::string held_;
+  std::string held_;  // from begin_ on
+  std::size_t begin_ = 0;
   std::string failure_;  ///< first error of a write; nothing is written after it
 };
 

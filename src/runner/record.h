@@ -23,6 +23,7 @@ struct CaseRecord {
   Case spec;
   std::int64_t case_index = 0;  ///< number in the unfiltered list (what --only selects by)
   bool ended = false;
+  bool begun = false;  ///< a worker was given its job
   bool passed = false;
   double wall_s = 0;                   ///< from the start of the case to its end
   std::string error;                   ///< why not, when ended and not passed; may hold any text

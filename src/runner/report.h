@@ -2,6 +2,7 @@
 // of the table in reporters.cpp.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -27,6 +28,10 @@ class Reporter {
   /// An event of the worker that runs case i.
   virtual void progressed(const RunRecord&, std::size_t, const Event&) {}
   virtual void case_ended(const RunRecord& record, std::size_t i) = 0;
+  /// Called while a case runs. When to call again, where something is still to be written.
+  virtual std::optional<std::chrono::steady_clock::time_point> idle(const RunRecord&) {
+    return std::nullopt;
+  }
   /// The run is over. Throws Error when the output could not be completed.
   virtual void end(const RunRecord& record) = 0;
 };

@@ -56,6 +56,7 @@ class Run : public Rules {
   void lose(std::size_t seat, const std::string& why) override;
   void deal_again(std::size_t i, const std::string& why) override;
   void report() override;
+  std::optional<Watch::Clock::time_point> idle() override;
 
  private:
   /// A place, and what its present worker was set up for.
@@ -77,6 +78,7 @@ class Run : public Rules {
   std::optional<std::string> lacking(std::size_t seat, ExitCode code, const std::string& words);
   std::optional<std::string> check_hello(std::size_t seat, std::size_t i, Hello hello);
   std::optional<std::size_t> failed_before(std::size_t i) const;
+  void note_failure(std::size_t i);
   void begin(std::size_t i);
   void end(std::size_t i);
   ExitCode conclude();
@@ -97,6 +99,7 @@ class Run : public Rules {
   std::string no_clocks_;     // why, as it was last said
   std::size_t reported_ = 0;  // cases that the reporters know
   bool begun_ = false;
+  std::map<std::string, std::size_t> first_failed_;  // case, by problem
 };
 
 void Run::fill_record() {
@@ -286,6 +289,7 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
   job.save_stem =
       fmt::format("{}-{}-{}x{}-{}", spec.problem, row.case_index, spec.batch, spec.n, spec.kind);
   row.place = seat;
+  row.begun = true;
   for (const auto& reporter : reporters_) reporter->case_begins(record_, i);
   posts_[seat].place.lane->observe([this, i](const Event& event) {
     for (const auto& reporter : reporters_) reporter->progressed(record_, i, event);
@@ -306,6 +310,7 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
     say(fmt::format("clocks are not watched: {}", to_one_line(absent)));
   }
   no_clocks_ = absent;
+  if (!row.passed) note_failure(i);
   if (!row.passed || !mode_.measures) return;
   const std::vector<double>& samples = row.reply.samples_ns;
   const bool sound = !samples.empty() && std::all_of(samples.begin(), samples.end(), [](double s) {
@@ -318,6 +323,7 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
     row.passed = false;
     row.error =
         fmt::format("no sound time ({} samples, not all finite and above 0)", samples.size());
+    note_failure(i);
   }
 }
 
@@ -327,6 +333,7 @@ void Run::fail(std::optional<std::size_t> seat, std::size_t i, const Failure& fa
   row.repeatable = failure.kind != Failure::Kind::stopped && failure.kind != Failure::Kind::lost;
   if (seat) row.place = seat;
   end(i);
+  note_failure(i);
 }
 
 void Run::begin(std::size_t i) {
@@ -353,13 +360,14 @@ void Run::deal_again(std::size_t i, const std::string& why) {
 }
 
 std::optional<std::size_t> Run::failed_before(std::size_t i) const {
-  for (std::size_t k = 0; k < i; ++k) {
-    const CaseRecord& before = record_.cases[k];
-    if (before.spec.problem == record_.cases[i].spec.problem && before.ended && !before.passed) {
-      return k;
-    }
-  }
-  return std::nullopt;
+  const auto failed = first_failed_.find(record_.cases[i].spec.problem);
+  if (failed == first_failed_.end() || failed->second >= i) return std::nullopt;
+  return failed->second;
+}
+
+void Run::note_failure(std::size_t i) {
+  const auto [first, is_new] = first_failed_.try_emplace(record_.cases[i].spec.problem, i);
+  if (!is_new) first->second = std::min(first->second, i);
 }
 
 /// Places whose workers share a device, or the cores of a machine, disturb each other.
@@ -410,6 +418,17 @@ void Run::report() {
     }
     for (const auto& reporter : reporters_) reporter->case_ended(record_, reported_);
   }
+}
+
+/// The earliest time at which a reporter wants to write more.
+std::optional<Watch::Clock::time_point> Run::idle() {
+  std::optional<Watch::Clock::time_point> first;
+  if (!begun_) return first;
+  for (const auto& reporter : reporters_) {
+    const auto at = reporter->idle(record_);
+    if (at && (!first || *at < *first)) first = at;
+  }
+  return first;
 }
 
 /// The kernel of every case and the worker of the first one, on every place. That comes before the
