@@ -26,6 +26,8 @@ class Outlet {
   /// Gives up on what is held: it counts as left out.
   void discard();
 
+  /// The descriptor takes nothing any more.
+  bool is_gone() const { return gone_; }
   std::size_t held() const { return held_.size() - begin_; }
   /// Lines left out so far.
   std::int64_t left_out() const { return left_out_; }

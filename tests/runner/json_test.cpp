@@ -195,3 +195,64 @@ TEST_CASE("an interruption loses no case that has ended") {
     }
   }
 }
+
+TEST_CASE("a link to nothing stays a link and its target is made") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  std::filesystem::create_directories(tree.path("results"));
+  std::filesystem::create_symlink("results/new.json", tree.path("link.json"));
+  CHECK(kbench_run(tree, {"test", file, "--json", tree.path("link.json")}).status == 0);
+  CHECK(std::filesystem::is_symlink(tree.path("link.json")));
+  CHECK(json::parse(tree.read("results/new.json"))["verdict"] == "pass");
+  std::filesystem::create_symlink("loop.json", tree.path("loop.json"));
+  const Outcome loop = kbench_run(tree, {"test", file, "--json", tree.path("loop.json")});
+  CHECK(loop.status == 2);
+  CHECK_THAT(loop.err, ContainsSubstring("symbolic links"));
+}
+
+TEST_CASE("a run that ends before its first case leaves no file and an old one as it was") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  const std::string old = tree.write("results/old.json", "old");
+  for (const std::string& path : {tree.path("results/new.json"), old}) {
+    const Outcome outcome =
+        kbench_run(tree, {"test", file, "--json", path}, {{"FAKE_HELLO", "no device"}});
+    CHECK(outcome.status == 110);
+  }
+  CHECK(tree.read("results/old.json") == "old");
+  std::size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(tree.path("results"))) {
+    CHECK(entry.path() == old);
+    ++entries;
+  }
+  CHECK(entries == 1);
+}
+
+TEST_CASE("pipes and devices are no place for results, descriptors of the caller are") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  for (const std::string& path : {tree.make_fifo("fifo"), std::string("/dev/full")}) {
+    const Outcome outcome = kbench_run(tree, {"test", file, "--json", path});
+    CHECK(outcome.status == 2);
+    CHECK(outcome.err == "cannot write the results to `" + path +
+                             "` (it is no regular file); give `--json` a writable path\n");
+  }
+  CHECK(kbench_run(tree, {"test", file, "--json", "/dev/null"}).status == 0);
+  const Outcome out =
+      kbench_run(tree, {"test", file, "--problem", "qr_v2", "--json", "/dev/stdout"});
+  CHECK(out.status == 0);
+  CHECK_THAT(out.out, ContainsSubstring("1 passed, 0 failed\n{\n"));
+  CHECK(json::parse(out.out.substr(out.out.find("\n{\n")))["verdict"] == "pass");
+  CHECK(kbench_run(tree, {"test", file, "--json", "/dev/fd/77"}).status == 2);
+}
+
+TEST_CASE("a new results file has the permissions that the caller gives to new files") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_dense);
+  const mode_t before = umask(0027);
+  CHECK(kbench_run(tree, {"test", file, "--json", tree.path("r.json")}).status == 0);
+  umask(before);
+  struct stat status {};
+  REQUIRE(stat(tree.path("r.json").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+}
