@@ -32,7 +32,20 @@ std::unique_ptr<Reporter> document(const Options& options, const std::string& fl
   return make_document_reporter(flag, path, text);
 }
 
-/// Two outputs in one file would overwrite each other. The files are there by now.
+/// True when both lead to one file, which may not be there yet.
+bool name_one_file(const std::string& path, const std::string& other) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    return std::filesystem::equivalent(path, other, error) &&
+           std::filesystem::is_regular_file(path, error);
+  }
+  const auto full = [&error](const std::string& name) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, error), error);
+  };
+  return full(path) == full(other);
+}
+
+/// Two outputs in one file would overwrite each other.
 void require_different_files(const Options& options) {
   const std::pair<const char*, std::string> outputs[] = {{"--json", options.json},
                                                          {"--csv", options.csv},
@@ -40,10 +53,8 @@ void require_different_files(const Options& options) {
                                                          {"--junit", options.junit}};
   for (const auto& [flag, path] : outputs) {
     for (const auto& [other_flag, other] : outputs) {
-      std::error_code absent;
       if (&flag == &other_flag || path.empty() || other.empty()) continue;
-      if (!std::filesystem::equivalent(path, other, absent)) continue;
-      if (!std::filesystem::is_regular_file(path, absent)) continue;
+      if (!name_one_file(path, other)) continue;
       throw Error(ExitCode::usage, fmt::format("`{}` and `{}` name one file (`{}`); give each a "
                                                "path of its own",
                                                flag, other_flag, to_one_line(path)));
