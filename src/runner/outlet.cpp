@@ -48,7 +48,8 @@ void Outlet::put(std::string_view bytes) {
     const bool ends = end != std::string_view::npos;
     const std::string_view part = bytes.substr(0, ends ? end + 1 : bytes.size());
     if (line_begins_) keeps_line_ = may_begin_line();
-    if (keeps_line_) held_ += part;
+    // A line that never ends, such as that of the progress, is bounded as well.
+    if (keeps_line_ && held() < 2 * k_room) held_ += part;
     if (!keeps_line_ && ends) ++left_out_;
     line_begins_ = ends;
     bytes.remove_prefix(part.size());
