@@ -171,6 +171,7 @@ inline void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32
 }
 inline void multiply_add(double (&d)[2], double a, double b) { emulated::multiply_add(d, a, b); }
 inline double inverse_root(double x) { return 1 / std::sqrt(x); }
+inline double inverse(double x) { return 1 / x; }
 inline std::uint32_t pack_bf16(float first, float second) {
   return emulated::to_bf16(second) << 16 | emulated::to_bf16(first);
 }

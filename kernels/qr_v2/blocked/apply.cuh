@@ -77,10 +77,10 @@ struct Applier {
   const ApplyTask& task;
   ApplyShared<K, RG>& shared;
   float* parts;   // [warp][K][32], also read by the other blocks of the cluster
-  float4* cache;  // [slot][warp][4][lane]: a lane's own rows, so that no barrier is needed
+  float4* cache;  // [slot][warp][16 rows][8], see unit_at
   int lane, warp, column_group, row_group, rank;
   int first_chunk, chunks;  // of this block
-  int column;               // of this lane's first column
+  int warp_column;          // this warp's first column
   const float* source;
   float* factor;
   const std::uint16_t* reflectors;
@@ -91,44 +91,55 @@ struct Applier {
   __device__ __forceinline__ int first_row(int chunk) const {
     return task.row + (first_chunk + chunk) * k_chunk_rows + row_group * k_tile_rows + lane % 4 * 2;
   }
+  /// This warp's tile of a chunk: 16 rows of 8 float4, swizzled.
   __device__ __forceinline__ float4* slot_of(int chunk) const {
-    return cache + (chunk % task.slots * k_apply_warps + warp) * 4 * 32 + lane;
+    return cache + (chunk % task.slots * k_apply_warps + warp) * k_tile_rows * 8;
+  }
+  /// Where four neighbouring columns of a row lie. A quarter of a warp that takes its part of a
+  /// tile reads two neighbouring units of four rows that are two apart, and no bank twice.
+  __device__ __forceinline__ static constexpr int unit_at(int row, int unit) {
+    return row * 8 + (unit ^ (row & 6));
   }
 
-  /// Starts the copy of this lane's elements of C into the chunk's slot.
+  /// Starts the copy of this warp's tile of C into the chunk's slot. Eight lanes copy a whole row
+  /// of 128 bytes, in order: scattered among the lanes of a tile, a copy fetches every sector
+  /// twice.
   __device__ __forceinline__ void fetch_tile(int chunk) const {
-    const int row = first_row(chunk);
-    const float* from = source + static_cast<std::int64_t>(row) * task.n + column;
-    float4* to = slot_of(chunk);
+    const int unit = lane % 8;
+    const int first =
+        task.row + (first_chunk + chunk) * k_chunk_rows + row_group * k_tile_rows + lane / 8;
+    const int left = task.end - warp_column - unit * 4;
+    const float* from = source + static_cast<std::int64_t>(first) * task.n + warp_column + unit * 4;
+    float4* slot = slot_of(chunk);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const bool inside = row + below(k) < task.n;
-      const float* at = from + static_cast<std::int64_t>(below(k)) * task.n;
+      const bool inside = first + 4 * k < task.n;
+      const float* at = from + static_cast<std::int64_t>(4 * k) * task.n;
+      float4* to = slot + unit_at(lane / 8 + 4 * k, unit);
       if constexpr (Vector) {
-        const bool valid = inside && column < task.end;
-        copy_async(&to[k * 32], valid ? at : source, valid);
+        const bool valid = inside && left > 0;
+        copy_async(to, valid ? at : source, valid);
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          const bool valid = inside && column + j < task.end;
-          copy_async_word(reinterpret_cast<float*>(&to[k * 32]) + j, valid ? at + j : source,
-                          valid);
+          const bool valid = inside && j < left;
+          copy_async_word(reinterpret_cast<float*>(to) + j, valid ? at + j : source, valid);
         }
       }
     }
   }
 
   __device__ __forceinline__ void take_tile(Tile& c, int chunk) const {
-    const float4* from = slot_of(chunk);
+    const float4* slot = slot_of(chunk);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const float4 four = from[k * 32];
+      const float4 four = slot[unit_at(lane % 4 * 2 + below(k), lane / 4)];
       c[4 * k] = four.x, c[4 * k + 1] = four.y, c[4 * k + 2] = four.z, c[4 * k + 3] = four.w;
     }
   }
 
   __device__ __forceinline__ void store_tile(const Tile& c, int chunk) const {
-    const int row = first_row(chunk);
+    const int row = first_row(chunk), column = warp_column + lane / 4 * 4;
     float* to = factor + static_cast<std::int64_t>(row) * task.n + column;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -352,6 +363,7 @@ __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t 
   const int left = all_chunks - first_chunk;
   const int fixed = apply_fixed_bytes<K, RG>(RG * task.ranks > 1);
   const int column_group = warp % CG;
+  const int warp_column = task.begin + (strip * CG + column_group) * k_warp_columns;
   const Applier<K, CG, RG, Vector> applier{
       task,
       shared,
@@ -366,7 +378,7 @@ __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t 
       left < 0          ? 0
       : left < per_rank ? left
                         : per_rank,
-      task.begin + (strip * CG + column_group) * k_warp_columns + thread % 32 / 4 * 4,
+      warp_column,
       task.source + matrix * n * n,
       task.factor + matrix * n * n,
       task.reflectors + matrix * reflector_elements(n),

@@ -26,16 +26,13 @@ struct GramState {
   double gram[4][4], top[4][4], weights[4][4];
 };
 
-struct GramPivot {
-  double beta, beta_inverse, d, inverse;
-  bool zero;  // the column is zero: H = I
-};
+/// Without a branch, so that it is computed between the updates of the step before.
 __device__ __forceinline__ GramPivot find_pivot(double square, double alpha) {
-  if (square == 0) return {alpha, 0, 0, 0, true};
+  const bool zero = square == 0;
   const double root_inverse = inverse_root(square);
-  const double beta = -copysign(square * root_inverse, alpha);
+  const double beta = zero ? alpha : -copysign(square * root_inverse, alpha);
   const double d = alpha - beta;
-  return {beta, -copysign(root_inverse, alpha), d, 1 / d, false};
+  return {beta, zero ? 0 : -copysign(root_inverse, alpha), d, zero ? 0 : inverse(d)};
 }
 
 /// Column of `weights` in shared memory: lanes that read a fragment of them meet no bank twice.
@@ -43,10 +40,10 @@ __device__ __forceinline__ int swizzled(int row, int column) {
   return column ^ ((row >> 2 & 1) * 2 | (row >> 3 & 1) * 8);
 }
 
-/// Hands row and column j = 16 Q + step to all threads.
+/// Hands row, column and pivot j = 16 Q + step to all threads.
 template <int Q>
-__device__ __forceinline__ void publish_step(const GramState& state, GramShared& shared, int step,
-                                             int tx, int ty) {
+__device__ __forceinline__ void publish_step(const GramState& state, const GramPivot& pivot,
+                                             GramShared& shared, int step, int tx, int ty) {
   auto& row = shared.row[step % 2];
   auto& column = shared.column[step % 2];
   if (ty == step) {
@@ -56,6 +53,7 @@ __device__ __forceinline__ void publish_step(const GramState& state, GramShared&
       row[1][tx + 16 * k] = state.top[Q][k];
     }
   }
+  if (ty == step && tx == step) shared.pivot[step % 2] = pivot;
   if (tx == step) {
 #pragma unroll
     for (int r = Q; r < 4; ++r) column[0][ty + 16 * r] = state.top[r][Q];
@@ -85,39 +83,44 @@ __device__ __forceinline__ void keep_step(GramShared& shared, const GramPivot& p
       shared.weights[i][swizzled(i, j)] = r <= Q ? column[1][i] * pivot.inverse : 0;
     }
   }
-  if (tx == 0 && ty == 0) shared.tau[j] = pivot.zero ? 0 : -pivot.d * pivot.beta_inverse;
+  if (tx == 0 && ty == 0) shared.tau[j] = pivot.d == 0 ? 0 : -pivot.d * pivot.beta_inverse;
 }
 
-/// Columns 16 Q .. 16 Q + 15. One barrier a column: the copies of `row` and `column` alternate.
+/// Columns 16 Q .. 16 Q + 15. One barrier a column: the copies of what is published alternate. A
+/// thread's first element is updated first: if it is the next pivot, the chain of its root and
+/// reciprocal runs beside the other updates. All threads compute one, which costs less than to ask.
 template <int Q>
 __device__ __forceinline__ void factor_columns(GramState& state, GramShared& shared, int tx,
                                                int ty) {
 #pragma unroll
   for (int k = Q; k < 4; ++k) state.weights[Q][k] = k == Q && tx == ty ? 1 : 0;
+  GramPivot next = find_pivot(state.gram[Q][Q], state.top[Q][Q]);
 #pragma unroll 1
   for (int step = 0; step < k_tile_side; ++step) {
     const int j = 16 * Q + step;
-    publish_step<Q>(state, shared, step, tx, ty);
+    publish_step<Q>(state, next, shared, step, tx, ty);
     block_barrier();
     const auto& row = shared.row[step % 2];
     const auto& column = shared.column[step % 2];
-    const GramPivot pivot = find_pivot(row[0][j], row[1][j]);
+    const GramPivot pivot = shared.pivot[step % 2];
+    const bool zero = pivot.d == 0;
     double r_c[4], y[4];
 #pragma unroll
     for (int k = Q; k < 4; ++k) {
       const int c = tx + 16 * k;
-      r_c[k] = pivot.zero ? row[1][c] : row[0][c] * pivot.beta_inverse;
+      r_c[k] = zero ? row[1][c] : row[0][c] * pivot.beta_inverse;
       y[k] = c > j ? (row[1][c] - r_c[k]) * pivot.inverse : 0;
     }
 #pragma unroll
     for (int r = Q; r < 4; ++r) {
       const int i = ty + 16 * r;
-      const double r_i = pivot.zero ? row[1][i] : row[0][i] * pivot.beta_inverse;
+      const double r_i = zero ? row[1][i] : row[0][i] * pivot.beta_inverse;
       const double x_i = i > j ? column[0][i] : 0;
 #pragma unroll
       for (int k = Q; k < 4; ++k) {
         if (r <= k) state.gram[r][k] = fma(-r_i, r_c[k], state.gram[r][k]);
         state.top[r][k] = fma(-x_i, y[k], state.top[r][k]);
+        if (r == Q && k == Q) next = find_pivot(state.gram[Q][Q], state.top[Q][Q]);
       }
     }
 #pragma unroll

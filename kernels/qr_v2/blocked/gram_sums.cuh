@@ -17,6 +17,12 @@ constexpr int k_gram_tiles = 36;  // of 8 x 8, those with first <= second
 constexpr int k_gram_values = k_gram_tiles * 64 + 2;
 constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
 
+/// What one column's reflection is made of; d is 0, and with it both inverses, where the column is
+/// zero: H = I.
+struct GramPivot {
+  double beta, beta_inverse, d, inverse;
+};
+
 /// Shared memory of a Gram panel. The unions separate what no two phases need at once.
 struct GramShared {
   union {
@@ -31,6 +37,7 @@ struct GramShared {
   double weights[k_block][k_block];  // M with V_tail = P_tail M, columns swizzled
   double row[2][2][k_block];         // of step j in copy j % 2: Gram, top
   double column[2][2][k_block];      // likewise: top, weights
+  GramPivot pivot[2];                // likewise
   double size[k_block];              // squared norm of each column
   double tau[k_block];
   int doubtful[2];

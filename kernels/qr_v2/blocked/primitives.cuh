@@ -170,8 +170,21 @@ __device__ __forceinline__ void multiply_add(double (&d)[2], double a, double b)
       : "d"(a), "d"(b));
 }
 
-/// 1 / sqrt(x) to nearly full FP64 precision; infinite for x = 0, NaN below.
-__device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
+/// 1 / sqrt(x) to nearly full FP64 precision, without a branch for special values: x is 0 (for
+/// which the result is not to be used) or at least 2^-1022; NaN below 0 and for infinity.
+__device__ __forceinline__ double inverse_root(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  const double error = fma(-(x * y), y, 1.0);
+  return fma(fma(error, 0.375, 0.5) * error, y, y);
+}
+/// 1 / x likewise, for |x| from 2^-1022 to 2^1022.
+__device__ __forceinline__ double inverse(double x) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  const double error = fma(-x, y, 1.0);
+  return fma(fma(error, error, error), y, y);
+}
 
 /// Two BF16 in one word, `first` in the low half, rounded to nearest.
 __device__ __forceinline__ std::uint32_t pack_bf16(float first, float second) {
