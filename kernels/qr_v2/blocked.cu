@@ -65,10 +65,11 @@ cudaError_t read_device(DeviceFacts& facts) {
   return error;
 }
 
-int limit_from(const char* variable, int otherwise) {
+int limit_from(const char* variable, int otherwise, int most) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::clamp(std::atoi(text), 0, otherwise);
+  return text == nullptr ? otherwise : std::clamp(std::atoi(text), 0, most);
 }
+int limit_from(const char* variable, int most) { return limit_from(variable, most, most); }
 
 /// Kernels may use only the shared memory that was asked for before their first launch.
 cudaError_t reserve_shared(const Plan& plan) {
@@ -110,12 +111,54 @@ cudaError_t enqueue_one(const Plan& plan, Launch launch, const Buffers& buffers,
   return cudaLaunchKernelExC(&config, launch.kernel, task);
 }
 
-cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream) {
+/// A stream for the launches ahead and the event that orders it and the main one; null: in turns.
+struct Ahead {
+  cudaStream_t stream;
+  cudaEvent_t event;
+};
+
+cudaError_t wait_for(cudaStream_t later, cudaStream_t earlier, cudaEvent_t event) {
+  const cudaError_t error = cudaEventRecord(event, earlier);
+  return error == cudaSuccess ? cudaStreamWaitEvent(later, event, 0) : error;
+}
+
+cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream,
+                    const Ahead& ahead) {
+  bool split = false;  // whether launches ahead are not waited for yet
   for (const Launch& launch : plan.launches) {
-    const cudaError_t error = enqueue_one(plan, launch, buffers, stream);
+    const bool beside = launch.ahead && ahead.stream != nullptr;
+    cudaError_t error = cudaSuccess;
+    if (beside && launch.splits) {
+      error = wait_for(ahead.stream, stream, ahead.event);
+      split = true;
+    } else if (launch.joins && split) {
+      error = wait_for(stream, ahead.stream, ahead.event);
+      split = false;
+    }
+    if (error == cudaSuccess) {
+      error = enqueue_one(plan, launch, buffers, beside ? ahead.stream : stream);
+    }
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
+}
+
+/// At the highest priority, so that a panel finds its multiprocessors before an apply fills them.
+cudaError_t make_ahead(Ahead& ahead) {
+  int least = 0, greatest = 0;
+  cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  if (error == cudaSuccess) {
+    error = cudaStreamCreateWithPriority(&ahead.stream, cudaStreamNonBlocking, greatest);
+  }
+  if (error == cudaSuccess) {
+    error = cudaEventCreateWithFlags(&ahead.event, cudaEventDisableTiming);
+  }
+  return error;
+}
+
+void destroy_ahead(const Ahead& ahead) {
+  if (ahead.event != nullptr) cudaEventDestroy(ahead.event);
+  if (ahead.stream != nullptr) cudaStreamDestroy(ahead.stream);
 }
 
 /// Whether every launch fits the grid's one dimension; else a message is left.
@@ -145,7 +188,8 @@ int create(const kbench_call* shapes, void** state) {
   cudaError_t error = read_device(facts);
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
   const blocked::Limits limits{limit_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
-                               limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks)};
+                               limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
+                               limit_from("KBENCH_QR_LOOK_AHEAD", 0, 1) != 0};
   auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
   if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);
@@ -160,10 +204,10 @@ std::uint64_t workspace_bytes(void* state) {
 
 /// Captures the launches of one call on a stream of our own, so that no other work is caught.
 cudaError_t capture(const Plan& plan, const Buffers& buffers, cudaStream_t stream,
-                    cudaGraphExec_t& exec) {
+                    const Ahead& ahead, cudaGraphExec_t& exec) {
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error != cudaSuccess) return error;
-  const cudaError_t enqueued = enqueue(plan, buffers, stream);
+  const cudaError_t enqueued = enqueue(plan, buffers, stream, ahead);
   cudaGraph_t graph = nullptr;
   error = cudaStreamEndCapture(stream, &graph);
   if (enqueued != cudaSuccess) error = enqueued;
@@ -177,14 +221,17 @@ int prepare(void* state, const kbench_call* calls, std::int32_t count) {
   if (own.plan.launches.size() < 2) return 0;  // one launch needs no graph
   cudaStream_t stream = nullptr;
   cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  Ahead ahead{nullptr, nullptr};
+  if (error == cudaSuccess && blocked::looks_ahead(own.plan)) error = make_ahead(ahead);
   for (std::int32_t i = 0; i < count && error == cudaSuccess; ++i) {
     const Buffers buffers = buffers_of(calls[i]);
     cudaGraphExec_t exec = nullptr;
-    error = capture(own.plan, buffers, stream, exec);
+    error = capture(own.plan, buffers, stream, ahead, exec);
     if (error != cudaSuccess) break;
     own.prepared.push_back({buffers, exec});
     error = cudaGraphUpload(exec, static_cast<cudaStream_t>(calls[i].stream));
   }
+  destroy_ahead(ahead);
   if (stream != nullptr) cudaStreamDestroy(stream);
   return error == cudaSuccess || count == 0 ? 0 : fail(&calls[0], "cannot build a graph", error);
 }
@@ -201,7 +248,7 @@ int custom_kernel(void* state, const kbench_call* call) {
     const cudaError_t error = cudaGraphLaunch(prepared.graph, stream);
     return error == cudaSuccess ? 0 : fail(call, "cannot launch the graph", error);
   }
-  const cudaError_t error = enqueue(own.plan, buffers, stream);
+  const cudaError_t error = enqueue(own.plan, buffers, stream, {nullptr, nullptr});
   return error == cudaSuccess ? 0 : fail(call, "cannot launch a kernel", error);
 }
 

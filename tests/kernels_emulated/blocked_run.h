@@ -15,6 +15,7 @@ struct EmulatedFacts {
   int multiprocessors = 132;
   bool clusters = true;
   bool fast_double = true;
+  bool look_ahead = false;
 };
 
 struct Factored {

@@ -144,6 +144,19 @@ TEST_CASE("blocks that share a panel factor it within the gates, whichever panel
   }
 }
 
+TEST_CASE("panels ahead of the updates factor within the gates, in a copy of their own") {
+  for (const int n : {129, 193, 261, 332}) {
+    for (const bool equal : {false, true}) {
+      CAPTURE(n, equal);
+      std::vector<float> a = draw(n, 11);
+      if (equal) repeat_columns(a, n);
+      const Factored factored = factor_emulated(a, 1, n, {132, true, true, true}, Order::backward);
+      check_gates(a, factored, n);
+      CHECK(any_doubt(factored) == equal);
+    }
+  }
+}
+
 TEST_CASE("a matrix is factored alike wherever it stands in a batch") {
   const int n = 100;
   std::vector<float> a = draw(n, 1), ones(a.size(), 1.0f), b = draw(n, 2);

@@ -32,6 +32,7 @@ constexpr int k_max_apply_ranks = 4;
 struct Limits {
   int gram_ranks = k_max_ranks;         // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
   int apply_ranks = k_max_apply_ranks;  // KBENCH_QR_APPLY_RANKS
+  bool look_ahead = false;              // KBENCH_QR_LOOK_AHEAD
 };
 
 /// The device addresses of one call.
@@ -51,6 +52,10 @@ struct Launch {
   Step step;
   bool reads_input;  // source is the input, not the factor
   bool uses_flags;   // works on, or marks, the matrices that a Gram panel leaves over
+  bool ahead;        // may run beside the next launches that are not, see `splits`
+  bool splits;       // the first ahead: needs all launches before it
+  bool joins;        // needs all launches before it, those ahead included
+  int copy;          // of the reflectors, factors and flags: panels ahead write the other one
   PanelTask panel;
   ApplyTask apply;
   std::int64_t blocks;
@@ -80,11 +85,23 @@ inline std::uint64_t factor_bytes(const Plan& plan) {
   return round_up_256(static_cast<std::uint64_t>(plan.batch * k_factor_elements) * sizeof(float));
 }
 
-/// Reflectors, factors, flags, in this order. A matrix of one panel needs no workspace.
-inline std::uint64_t workspace_bytes(const Plan& plan) {
-  if (plan.n <= k_panel) return 0;
+/// Reflectors, factors, flags, in this order.
+inline std::uint64_t copy_bytes(const Plan& plan) {
   return reflector_bytes(plan) + factor_bytes(plan) +
          round_up_256(static_cast<std::uint64_t>(plan.batch) * sizeof(int));
+}
+
+/// Few matrices, of more than two blocks: then a panel leaves most of the device to an apply.
+inline bool looks_ahead(const Plan& plan) {
+  return plan.limits.look_ahead && plan.limits.gram_ranks > 0 && plan.device.clusters &&
+         plan.device.fast_double && plan.batch * k_max_ranks <= plan.device.multiprocessors &&
+         plan.n > 2 * k_block;
+}
+
+/// A matrix of one panel needs no workspace.
+inline std::uint64_t workspace_bytes(const Plan& plan) {
+  if (plan.n <= k_panel) return 0;
+  return copy_bytes(plan) * (looks_ahead(plan) ? 2 : 1);
 }
 
 template <bool Cluster>
@@ -102,11 +119,13 @@ const void* panel_kernel(int rows_per_thread) {
 }
 
 /// Blocks that share a Gram panel of m rows: doubled while all of them find a free multiprocessor
-/// and each keeps at least two of the blocks of 64 rows that are shared out.
+/// (looking ahead: leaves three of four to the apply beside it) and each keeps at least two of the
+/// blocks of 64 rows that are shared out.
 inline int gram_ranks(const Plan& plan, int m) {
   if (!plan.device.clusters) return 1;
+  const int free = plan.device.multiprocessors / (looks_ahead(plan) ? 4 : 1);
   int ranks = 1;
-  while (ranks < plan.limits.gram_ranks && plan.batch * ranks * 2 <= plan.device.multiprocessors &&
+  while (ranks < plan.limits.gram_ranks && plan.batch * ranks * 2 <= free &&
          m >= ranks * 4 * k_block) {
     ranks *= 2;
   }
@@ -178,22 +197,29 @@ inline void add_panel(Plan& plan, int column, bool second, bool uses_flags) {
   plan.launches.push_back(launch);
 }
 
+/// What one apply may take: blocks to a strip, at least `fewest` chunks each, and none of the
+/// multiprocessors that a panel beside it has taken.
+struct ApplyLimits {
+  int ranks, fewest, taken;
+};
+
 /// Blocks that share the rows of a strip: as many as let all strips be on the device at once while
-/// each block keeps at least `fewest` chunks.
-inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int fewest) {
+/// the limits allow.
+inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, const ApplyLimits& most) {
   if (!plan.device.clusters) return 1;
   const std::int64_t slots =
-      std::int64_t{k_blocks_per_multiprocessor} * plan.device.multiprocessors;
+      std::int64_t{k_blocks_per_multiprocessor} * (plan.device.multiprocessors - most.taken);
   int ranks = 1;
-  while (ranks < plan.limits.apply_ranks && strips * (ranks + 1) <= slots &&
-         chunks >= fewest * (ranks + 1)) {
+  while (ranks < most.ranks && strips * (ranks + 1) <= slots &&
+         chunks >= most.fewest * (ranks + 1)) {
     ++ranks;
   }
   return ranks;
 }
 
 template <int K, int CG, int RG>
-void add_apply_as(Plan& plan, int row, int begin, int end, int fewest, bool uses_flags) {
+void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& most,
+                  bool uses_flags) {
   constexpr int columns = CG * k_warp_columns, chunk_rows = RG * k_tile_rows;
   const int n = static_cast<int>(plan.n);
   const int strips = (end - begin + columns - 1) / columns;
@@ -202,7 +228,7 @@ void add_apply_as(Plan& plan, int row, int begin, int end, int fewest, bool uses
   launch.step = Step::apply;
   launch.reads_input = row == 0;
   launch.uses_flags = uses_flags;
-  launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, fewest);
+  launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, most);
   launch.threads = k_apply_threads;
   launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
                              : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
@@ -227,7 +253,7 @@ inline void add_leftover(Plan& plan, int column) {
   const int end = column + k_block, ranks = panel_ranks(plan, m);
   if (m > ranks * k_rows_per_rank) {
     add_panel(plan, column, false, true);
-    add_apply_as<k_panel, 1, 4>(plan, column, middle, end, 2, true);
+    add_apply_as<k_panel, 1, 4>(plan, column, middle, end, {plan.limits.apply_ranks, 2, 0}, true);
     add_panel(plan, middle, true, true);
     return;
   }
@@ -257,6 +283,7 @@ inline void add_leftover(Plan& plan, int column) {
 /// The addresses of one call into one launch.
 inline void fill_addresses(const Plan& plan, Launch& launch, const Buffers& buffers) {
   auto* space = static_cast<unsigned char*>(buffers.workspace);
+  if (space != nullptr && launch.copy != 0) space += copy_bytes(plan);
   const auto part = [&](std::uint64_t offset) {
     return space == nullptr ? nullptr : space + offset;
   };
@@ -273,6 +300,37 @@ inline void fill_addresses(const Plan& plan, Launch& launch, const Buffers& buff
   launch.apply.doubtful = launch.panel.doubtful;
 }
 
+/// A block of 64 columns by its Gram matrix, and the exact way for what that leaves over.
+inline void add_gram_block(Plan& plan, int column) {
+  add_gram_panel(plan, column);
+  add_leftover(plan, column);
+}
+
+/// The block at `column` applied to all columns that follow. Looking ahead, the next block's
+/// columns come first, and while the others follow it is factored into the other copy.
+inline void add_block_apply(Plan& plan, int column) {
+  const int size = static_cast<int>(plan.n), end = column + k_block, next = end + k_block;
+  const std::size_t first = plan.launches.size();
+  const int copy = looks_ahead(plan) ? column / k_block % 2 : 0;
+  if (!looks_ahead(plan) || next >= size) {
+    add_apply_as<k_block, 4, 1>(plan, column, end, size, {plan.limits.apply_ranks, 4, 0}, false);
+    plan.launches[first].joins = true;
+    plan.launches[first].copy = copy;
+    return;
+  }
+  add_apply_as<k_block, 2, 2>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
+  add_gram_block(plan, end);
+  const std::size_t last = plan.launches.size();
+  const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - end));
+  add_apply_as<k_block, 4, 1>(plan, column, next, size, {plan.limits.apply_ranks, 4, taken}, false);
+  plan.launches[first].joins = plan.launches[first + 1].splits = true;
+  plan.launches[first].copy = plan.launches[last].copy = copy;
+  for (std::size_t k = first + 1; k < last; ++k) {
+    plan.launches[k].ahead = true;
+    plan.launches[k].copy = 1 - copy;
+  }
+}
+
 /// Right-looking. Each block of 64 columns is factored by its Gram matrix; the matrices for which
 /// that does not do, and every last block, as two panels of which the first is applied to the
 /// second at once. Then the block is applied to all columns that follow.
@@ -283,15 +341,15 @@ inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& dev
   for (int column = 0; column < size; column += k_block) {
     const int middle = column + k_panel, end = column + k_block;
     if (device.fast_double && limits.gram_ranks > 0 && end < size) {
-      add_gram_panel(plan, column);
-      add_leftover(plan, column);
+      if (column == 0 || !looks_ahead(plan)) add_gram_block(plan, column);
     } else {
       add_panel(plan, column, false, false);
       if (middle >= size) break;
-      add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size, 2, false);
+      add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size,
+                                  {plan.limits.apply_ranks, 2, 0}, false);
       add_panel(plan, middle, true, false);
     }
-    if (end < size) add_apply_as<k_block, 4, 1>(plan, column, end, size, 4, false);
+    if (end < size) add_block_apply(plan, column);
   }
   return plan;
 }
