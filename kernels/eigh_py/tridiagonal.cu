@@ -53,15 +53,15 @@ bool same(const Buffers& x, const Buffers& y) {
 }
 
 cudaError_t read_device(DeviceFacts& facts) {
-  int device = 0, clusters = 0;
+  int device = 0, cache = 0;
   cudaError_t error = cudaGetDevice(&device);
   const auto read = [&](int& value, cudaDeviceAttr attribute) {
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&value, attribute, device);
   };
-  read(facts.multiprocessors, cudaDevAttrMultiProcessorCount);
+  read(facts.teams[0], cudaDevAttrMultiProcessorCount);  // the reduction fills one each
   read(facts.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  read(clusters, cudaDevAttrClusterLaunch);
-  facts.clusters = clusters != 0;
+  read(cache, cudaDevAttrL2CacheSize);
+  facts.cache_bytes = std::max(1, cache);
   return error;
 }
 
@@ -94,7 +94,10 @@ const void* transform_kernel(std::int64_t n) {
   return n % 4 == 0 ? reinterpret_cast<const void*>(&tridiagonal::transform_vectors<true>)
                     : reinterpret_cast<const void*>(&tridiagonal::transform_vectors<false>);
 }
-const void* reduce_kernel() { return reinterpret_cast<const void*>(&tridiagonal::reduce_matrices); }
+const void* reduce_kernel(int ranks) {
+  return ranks == 1 ? reinterpret_cast<const void*>(&tridiagonal::reduce_matrices<true>)
+                    : reinterpret_cast<const void*>(&tridiagonal::reduce_matrices<false>);
+}
 
 /// The kernels of a call, in order; a matrix of one row has no reflectors.
 cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream) {
@@ -105,12 +108,12 @@ cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t strea
   const TransformTask transform = transform_task(plan, buffers);
   const std::int64_t batch = plan.batch;
   const Launch launches[] = {
-      {reduce_kernel(), batch * plan.ranks, k_threads, plan.ranks,
+      {reduce_kernel(plan.ranks), batch * plan.ranks, k_threads, plan.ranks,
        static_cast<std::size_t>(plan.shared_bytes), &reduce},
       {reinterpret_cast<const void*>(&prepare_rows), batch, k_solve_threads, 1,
        k_solve_threads / 32 * sizeof(float), &solve},
       {reinterpret_cast<const void*>(&solve_pairs), batch * solve.blocks, k_solve_threads, 1,
-       k_solve_threads * sizeof(int), &solve},
+       k_solve_threads * sizeof(Sample), &solve},
       {reinterpret_cast<const void*>(&prepare_reflectors), batch * reflector_blocks(reflectors.n),
        k_reflector_threads, 1, sizeof(ReflectorShared), &reflectors},
       {transform_kernel(plan.n), batch * transform.strips, k_transform_threads, 1,
@@ -123,22 +126,49 @@ cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t strea
   return error;
 }
 
-/// Kernels may use only the shared memory that was asked for before their first launch.
-cudaError_t reserve_shared(const Plan& plan) {
-  cudaFuncAttributes now{};
-  cudaError_t error = cudaFuncGetAttributes(&now, reduce_kernel());
-  if (error == cudaSuccess && now.maxDynamicSharedSizeBytes < plan.shared_bytes) {
-    error = cudaFuncSetAttribute(reduce_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 plan.shared_bytes);
+/// Kernels may use only the shared memory and the clusters that were asked for before.
+cudaError_t reserve(int shared_per_block) {
+  cudaError_t error = cudaSuccess;
+  const auto set = [&error](const void* kernel, cudaFuncAttribute attribute, int value) {
+    if (error == cudaSuccess) error = cudaFuncSetAttribute(kernel, attribute, value);
+  };
+  for (const int ranks : {1, 2}) {
+    set(reduce_kernel(ranks), cudaFuncAttributeMaxDynamicSharedMemorySize, shared_per_block);
   }
-  if (error == cudaSuccess && plan.ranks > 8) {
-    error =
-        cudaFuncSetAttribute(reduce_kernel(), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  for (const int n : {1, 4}) {
+    set(transform_kernel(n), cudaFuncAttributePreferredSharedMemoryCarveout,
+        cudaSharedmemCarveoutMaxShared);
   }
+  return error;
+}
+
+/// How many clusters of each size the device runs at once. After `reserve`.
+cudaError_t count_teams(DeviceFacts& facts) {
+  int device = 0, clusters = 0;
+  cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) {
-    error = cudaFuncSetAttribute(transform_kernel(plan.n),
-                                 cudaFuncAttributePreferredSharedMemoryCarveout,
-                                 cudaSharedmemCarveoutMaxShared);
+    error = cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device);
+  }
+  if (error != cudaSuccess || clusters == 0) return error;
+  error = cudaFuncSetAttribute(reduce_kernel(2), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  for (int ranks = 2; ranks <= tridiagonal::k_max_ranks && error == cudaSuccess; ranks *= 2) {
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = static_cast<unsigned>(ranks);
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(ranks));
+    config.blockDim = dim3(tridiagonal::k_threads);
+    config.dynamicSmemBytes = static_cast<std::size_t>(facts.shared_per_block);
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    int& count = facts.teams[static_cast<std::size_t>(tridiagonal::rank_shift(ranks))];
+    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks), &config);
+    if (error == cudaErrorInvalidClusterSize) {
+      count = 0;
+      error = cudaSuccess;
+      cudaGetLastError();  // the answer is used, so nothing may find the error later
+    }
   }
   return error;
 }
@@ -182,14 +212,14 @@ int create(const kbench_call* shapes, void** state) {
   }
   DeviceFacts facts{};
   cudaError_t error = read_device(facts);
+  if (error == cudaSuccess) error = reserve(facts.shared_per_block);
+  if (error == cudaSuccess) error = count_teams(facts);
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
   constexpr std::int64_t largest_n = 1 << 15;  // far beyond what fits, and its blocks fit an int
   auto own = std::make_unique<State>();
   own->plan = n > largest_n ? Plan{batch, n, 0, 0, 0, 0, {}}
                             : tridiagonal::make_plan(batch, n, facts, asked);
   if (!is_possible(shapes, own->plan)) return 1;
-  error = reserve_shared(own->plan);
-  if (error != cudaSuccess) return fail(shapes, "cannot reserve shared memory", error);
   *state = own.release();
   return 0;
 }

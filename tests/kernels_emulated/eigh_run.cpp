@@ -15,7 +15,7 @@
 namespace kbench::test {
 namespace {
 
-constexpr tridiagonal::DeviceFacts k_h200{132, 227 * 1024, true};
+constexpr tridiagonal::DeviceFacts k_h200{227 * 1024, 50 << 20, {132, 66, 32, 16, 7}};
 
 /// norm1(X Y^(T) - Z) by columns, all [n, n] in FP64.
 double norm1_of(const std::vector<double>& m, std::size_t n) {
@@ -60,10 +60,16 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, int ranks, bo
   };
   const SolveTask solve = solve_task(plan, buffers);
   const TransformTask transform = transform_task(plan, buffers);
-  launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
-         [&] { reduce_matrices(reduce_task(plan, buffers)); });
+  launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes), [&] {
+    if (plan.ranks == 1) {
+      reduce_matrices<true>(reduce_task(plan, buffers));
+    } else {
+      reduce_matrices<false>(reduce_task(plan, buffers));
+    }
+  });
   launch(1, k_solve_threads, 1, 64, [&] { prepare_rows(solve); });
-  launch(solve.blocks, k_solve_threads, 1, k_solve_threads * 4, [&] { solve_pairs(solve); });
+  launch(solve.blocks, k_solve_threads, 1, k_solve_threads * sizeof(Sample),
+         [&] { solve_pairs(solve); });
   launch(reflector_blocks(n), k_reflector_threads, 1, sizeof(ReflectorShared),
          [&] { prepare_reflectors(reflector_task(plan, buffers)); });
   launch(transform.strips, k_transform_threads, 1, sizeof(TransformShared), [&] {

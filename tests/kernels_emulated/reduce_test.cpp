@@ -53,7 +53,13 @@ Reduction reduce(const std::vector<float>& a, int n, int ranks, int resident, bo
   launch.shared_bytes = static_cast<std::size_t>(layout.resident) +
                         static_cast<std::size_t>(kept) * tridiagonal::k_block_elements * 4;
   launch.backwards = backwards;
-  emulated::run(launch, [&] { tridiagonal::reduce_matrices(task); });
+  emulated::run(launch, [&] {
+    if (task.ranks == 1) {
+      tridiagonal::reduce_matrices<true>(task);
+    } else {
+      tridiagonal::reduce_matrices<false>(task);
+    }
+  });
   return r;
 }
 

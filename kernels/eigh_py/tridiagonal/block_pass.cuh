@@ -22,6 +22,7 @@ __device__ __forceinline__ int stored_at(int a, int group, int lane) {
 
 struct StepVectors {
   const float *x, *v, *w;
+  int n;  // entries from here on are zero, and so are rows of the matrix
 };
 
 /// What a pass over one block leaves behind.
@@ -124,6 +125,7 @@ __device__ __forceinline__ float pass_block(OwnBlock& own, float4* stored, const
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int first = place.row * k_side + half * 32;
+    if (first >= vectors.n) break;
     float row_sum[8];
 #pragma unroll
     for (int quarter = 0; quarter < 2; ++quarter) {

@@ -38,9 +38,14 @@ __device__ __forceinline__ int order_of(const Place& place, int rows) {
   return triangle(rows - 1 - place.column) + place.row - place.column;
 }
 
+/// log2 of a number of thread blocks, which is a power of two up to k_max_ranks. The reduction
+/// divides by it in every step, and a division takes as long as forty additions.
+__host__ __device__ constexpr int rank_shift(int ranks) {
+  return (ranks > 1 ? 1 : 0) + (ranks > 2 ? 1 : 0) + (ranks > 4 ? 1 : 0) + (ranks > 8 ? 1 : 0);
+}
 /// How many of the first `count` blocks are rank's.
 __host__ __device__ constexpr int share_of(int count, int rank, int ranks) {
-  return (count - rank + ranks - 1) / ranks;
+  return (count - rank + ranks - 1) >> rank_shift(ranks);
 }
 
 /// Byte offsets into a thread block's shared memory. `padded` is n up to whole blocks; each thread

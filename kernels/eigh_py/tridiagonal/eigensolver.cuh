@@ -66,17 +66,10 @@ KBENCH_HOST_DEVICE Row make_row(float d, float left, double bound, int i) {
 /// Larger than every eigenvalue, so that it is never counted.
 KBENCH_HOST_DEVICE Row padding_row(double bound) { return {4 * bound, 0}; }
 
-/// An interval with k eigenvalues or fewer below `low` and more than k below `high`.
-struct Bracket {
-  double low, high;
-};
-KBENCH_HOST_DEVICE Bracket whole_range(double bound) {
+/// Point i of `points`, evenly spread from below all eigenvalues to above them.
+KBENCH_HOST_DEVICE double grid_point(double bound, int i, int points) {
   const double edge = bound * (1 + 2 * k_shift_width);
-  return {-edge, edge};
-}
-/// Point k of `points` inside the range; k = -1 and k = points are its ends.
-KBENCH_HOST_DEVICE double grid_point(const Bracket& range, int k, int points) {
-  return range.low + (range.high - range.low) * (k + 1) / (points + 1);
+  return edge * (2.0 * i / (points - 1) - 1);
 }
 
 KBENCH_HOST_DEVICE std::uint32_t high_word(double x) {
@@ -112,12 +105,20 @@ KBENCH_HOST_DEVICE double reciprocal(double x) {
 #endif
 }
 
-/// The number of eigenvalues below x: the sign changes in the sequence of leading principal minors
-/// of T - x I. `count` is padded_rows(n). The minors are rescaled by powers of two once a group,
-/// which changes no sign.
-KBENCH_HOST_DEVICE int count_below(const Row* rows, int count, double x) {
+/// What the sequence of leading principal minors of T - x I tells of a point x: the number of
+/// eigenvalues below it, which is the number of sign changes, and the last minor, the
+/// characteristic polynomial, as minor times a power of two that `exponent` counts (up to a
+/// constant of the matrix).
+struct Sample {
+  double point, minor;
+  int exponent, below;
+};
+
+/// `count` is padded_rows(n). The minors are rescaled by powers of two once a group, which changes
+/// no sign.
+KBENCH_HOST_DEVICE Sample sample_at(const Row* rows, int count, double x) {
   double before = 0, now = 1;
-  std::uint32_t changes = 0;
+  std::uint32_t changes = 0, exponent = 0;
   for (int i = 0; i < count; i += k_row_group) {
     KBENCH_UNROLL
     for (int k = 0; k < k_row_group; ++k) {
@@ -130,29 +131,114 @@ KBENCH_HOST_DEVICE int count_below(const Row* rows, int count, double x) {
     constexpr std::uint32_t exponent_bits = 0x7ff00000u;
     const std::uint32_t a = high_word(before) & exponent_bits;
     const std::uint32_t b = high_word(now) & exponent_bits;
-    const double factor = from_high_word(0x7fe00000u - (a > b ? a : b));
+    const std::uint32_t larger = a > b ? a : b;
+    const double factor = from_high_word(0x7fe00000u - larger);
+    exponent += larger >> 20;
     before *= factor;
     now *= factor;
   }
-  return static_cast<int>(changes);
+  return {x, now, static_cast<int>(exponent), static_cast<int>(changes)};
 }
 
-/// Narrows the bracket of eigenvalue k (ascending, from 0) to `width`, or until it has no interior.
-KBENCH_HOST_DEVICE Bracket bisect(const Row* rows, int count, int k, Bracket bracket,
-                                  double width) {
-  while (bracket.high - bracket.low > width) {
-    const double middle = bracket.low + 0.5 * (bracket.high - bracket.low);
-    if (middle <= bracket.low || middle >= bracket.high) break;
-    if (count_below(rows, count, middle) > k) {
-      bracket.high = middle;
+/// The search for eigenvalue k (ascending, from 0) between two samples: k eigenvalues or fewer lie
+/// below `low`, more than k below `high`.
+///
+/// Neighbours k = first .. last search in rounds, a point each. Those whose eigenvalues are not
+/// told apart yet have the same bracket, share it out evenly, and use each other's samples. An
+/// eigenvalue alone in its bracket is found by interpolating the characteristic polynomial, by the
+/// ITP method (Oliveira and Takahashi) begun anew whenever it falls behind bisection, as it does
+/// where the polynomial still spans hundreds of powers of two.
+struct Search {
+  Sample low, high;
+  double start;  // width of the bracket when the interpolation began; 0 where it has not
+  double reach;  // half of what a round may leave of the bracket, halved every round
+};
+
+KBENCH_HOST_DEVICE double middle_of(const Search& search) {
+  return search.low.point + 0.5 * (search.high.point - search.low.point);
+}
+
+/// Whether the bracket is still wider than `width` and has an interior.
+KBENCH_HOST_DEVICE bool is_open(const Search& search, double width) {
+  const double middle = middle_of(search);
+  return search.high.point - search.low.point > width && middle > search.low.point &&
+         middle < search.high.point;
+}
+
+/// Those of the neighbours that share the bracket of k.
+struct Peers {
+  int first, count;
+};
+KBENCH_HOST_DEVICE Peers peers_of(const Search& search, int first, int last) {
+  const int from = search.low.below > first ? search.low.below : first;
+  const int to = search.high.below - 1 < last ? search.high.below - 1 : last;
+  return {from, to - from + 1};
+}
+
+/// Where the secant through both ends has its zero, as a fraction of the bracket.
+KBENCH_HOST_DEVICE double secant_fraction(const Sample& low, const Sample& high) {
+  int apart = high.exponent - low.exponent;
+  apart = apart < -900 ? -900 : apart > 900 ? 900 : apart;
+  const double factor = from_high_word(static_cast<std::uint32_t>(1023 + apart) << 20);
+  const double at_low = std::fabs(low.minor), at_high = std::fabs(high.minor) * factor;
+  return at_low / (at_low + at_high);
+}
+
+/// The ITP point. The secant's zero is moved towards the middle, so that it falls on the far side
+/// of the eigenvalue and takes the wide part of the bracket away, and then to within what bisection
+/// from the start would have reached. Rounds that gain little are each followed by a bisection, so
+/// that there are never more than about twice as many as bisection takes.
+KBENCH_HOST_DEVICE double interpolate(Search& search, double width) {
+  const double wide = search.high.point - search.low.point, middle = middle_of(search);
+  if (search.start == 0) {
+    search.start = wide;
+    search.reach = wide;
+  }
+  const double secant = search.low.point + secant_fraction(search.low, search.high) * wide;
+  const double away = std::fabs(middle - secant), radius = search.reach - 0.5 * wide;
+  search.reach *= 0.5;
+  if (radius < 0.25 * wide) {
+    search.start = 0;
+    return middle;
+  }
+  double shift = 0.2 * wide * (wide / search.start);
+  shift = shift < 0.45 * width ? 0.45 * width : shift;
+  double left = shift < away ? away - shift : 0;  // distance from the middle
+  left = left < radius ? left : radius;
+  return secant < middle ? middle - left : middle + left;
+}
+
+/// The point that k samples in this round.
+KBENCH_HOST_DEVICE double next_point(Search& search, int k, int first, int last, double width) {
+  const Peers peers = peers_of(search, first, last);
+  const double low = search.low.point, high = search.high.point;
+  double point;
+  if (search.high.below - search.low.below == 1) {
+    point = interpolate(search, width);
+  } else {
+    point = low + (high - low) * (k - peers.first + 1) / (peers.count + 1);
+  }
+  return point > low && point < high ? point : middle_of(search);
+}
+
+/// Narrows the bracket of k by the round's samples, that of neighbour i at [i - first].
+KBENCH_HOST_DEVICE void narrow(Search& search, int k, int first, int last, const Sample* samples) {
+  const Peers peers = peers_of(search, first, last);
+  int under = peers.first - 1,
+      over = peers.first + peers.count;  // neighbours whose samples these are
+  while (over - under > 1) {
+    const int between = (under + over) / 2;
+    if (samples[between - first].below > k) {
+      over = between;
     } else {
-      bracket.low = middle;
+      under = between;
     }
   }
-  return bracket;
+  if (under >= peers.first) search.low = samples[under - first];
+  if (over < peers.first + peers.count) search.high = samples[over - first];
 }
 
-/// The width at which bisection stops: what FP64 resolves of a matrix of this size.
+/// The width at which a search ends: what FP64 resolves of a matrix of this size.
 KBENCH_HOST_DEVICE double final_width(double bound) { return 0x1p-53 * bound; }
 
 /// Where one eigenvector is made. Entry i of both arrays lies at [i * stride], so that neighbouring

@@ -55,7 +55,8 @@ __device__ __forceinline__ Reflector reflect(float alpha, float tail_square) {
   return {(beta - alpha) / beta, 1 / (alpha - beta), beta};
 }
 
-/// One thread's view of its block's work.
+/// One thread's view of its block's work. `Alone` where a matrix is one thread block's.
+template <bool Alone>
 struct Reducer {
   const ReduceTask& task;
   const SharedLayout layout;
@@ -64,6 +65,7 @@ struct Reducer {
   const int rows;  // of 64 x 64 blocks
   unsigned char* const shared;
 
+  __device__ __forceinline__ int team() const { return Alone ? 1 : task.ranks; }
   __device__ __forceinline__ float* floats(int offset) const {
     return reinterpret_cast<float*>(shared + offset);
   }
@@ -85,7 +87,7 @@ struct Reducer {
   }
   /// Number of this thread block's blocks that still hold column j or a later one.
   __device__ __forceinline__ int alive(int j) const {
-    return share_of(triangle(rows - j / k_side), rank, task.ranks);
+    return share_of(triangle(rows - j / k_side), rank, team());
   }
   __device__ __forceinline__ float4* stored_block(int local) const {
     constexpr int size = k_block_elements / 4;
@@ -93,14 +95,14 @@ struct Reducer {
     if (beyond < 0) {
       return reinterpret_cast<float4*>(shared + layout.resident) + (local - k_warps) * size;
     }
-    return task.spill + ((matrix * task.ranks + rank) * task.spilled + beyond) * size;
+    return task.spill + ((matrix * team() + rank) * task.spilled + beyond) * size;
   }
 
   /// Which blocks are ours, and for each block row which sums of ours belong to it, oldest last.
   __device__ __forceinline__ void set_tables() const {
     const int count = alive(0);
     for (int l = thread; l < count; l += k_threads) {
-      places()[l] = place_of(l * task.ranks + rank, rows);
+      places()[l] = place_of(l * team() + rank, rows);
     }
     block_barrier();
     const auto visit = [&](int row, const auto& found) {
@@ -193,7 +195,7 @@ struct Reducer {
   }
 
   __device__ __forceinline__ void team_barrier() const {
-    if (task.ranks > 1) {
+    if (team() > 1) {
       cluster_barrier();
     } else {
       block_barrier();
@@ -209,12 +211,12 @@ struct Reducer {
     }
     if (lane == 0) scalars().warp_forms[warp] = float_of(largest);
     block_barrier();
-    if (thread < task.ranks) {
+    if (thread < team()) {
       unsigned most = 0;
       for (const float other : scalars().warp_forms) {
         most = bits_of(other) > most ? bits_of(other) : most;
       }
-      if (task.ranks > 1) {
+      if (team() > 1) {
         store_twin(&scalars().largest[rank], thread, float_of(most));
       } else {
         scalars().largest[0] = float_of(most);
@@ -222,7 +224,7 @@ struct Reducer {
     }
     team_barrier();
     largest = 0;
-    for (int k = 0; k < task.ranks; ++k) {
+    for (int k = 0; k < team(); ++k) {
       const unsigned other = bits_of(scalars().largest[k]);
       largest = other > largest ? other : largest;
     }
@@ -240,7 +242,7 @@ struct Reducer {
 
   /// Pass j: A -= v w^T + w v^T, the sums of A x, and column j + 1 of the new A.
   __device__ __forceinline__ void pass(OwnBlock& own, int j) const {
-    const StepVectors vectors{floats(layout.x), floats(layout.v), floats(layout.w)};
+    const StepVectors vectors{floats(layout.x), floats(layout.v), floats(layout.w), task.n};
     const int count = alive(j + 1);
     float form = 0;
     const auto output_of = [&](int l, const Place& place) {
@@ -282,7 +284,7 @@ struct Reducer {
 
   /// Sends our sums and our part of column j to where step j reads them.
   __device__ __forceinline__ void share(int j) const {
-    const int groups = layout.padded / 4, count = alive(j), ranks = task.ranks;
+    const int groups = layout.padded / 4, count = alive(j), ranks = team();
     const bool two_stage = ranks >= k_two_stage_ranks;
     block_barrier();
     for (int group = j / 4 + thread; group < groups; group += k_threads) {
@@ -294,13 +296,13 @@ struct Reducer {
         sum.x += four[0], sum.y += four[1], sum.z += four[2], sum.w += four[3];
       });
       if (two_stage) {
-        store_twin(parts() + group / ranks * ranks + rank, group % ranks, sum);
+        store_twin(parts() + (group & -ranks) + rank, group & (ranks - 1), sum);
       } else {
         for (int to = 0; to < ranks; ++to) {
           store_twin(parts() + ((j & 1) * ranks + rank) * groups + group, to, sum);
         }
       }
-      if (order_of({row, j / k_side}, rows) % ranks == rank) {
+      if ((order_of({row, j / k_side}, rows) & (ranks - 1)) == rank) {
         float4* const at = reinterpret_cast<float4*>(pivot_column(j)) + group;
         const float4 four = *at;
         for (int to = 0; to < ranks; ++to) {
@@ -331,14 +333,14 @@ struct Reducer {
   /// Entry i of A x of the pass before step j.
   __device__ __forceinline__ float product(int i, int j) const {
     float sum = 0;
-    if (task.ranks == 1) {
+    if (team() == 1) {
       for_each_sum(i / k_side, alive(j),
                    [&](int offset) { sum += floats(layout.sums)[offset + i % k_side]; });
-    } else if (task.ranks >= k_two_stage_ranks) {
+    } else if (team() >= k_two_stage_ranks) {
       sum = floats(layout.total)[i];
     } else {
-      for (int from = 0; from < task.ranks; ++from) {
-        sum += floats(layout.parts)[((j & 1) * task.ranks + from) * layout.padded + i];
+      for (int from = 0; from < team(); ++from) {
+        sum += floats(layout.parts)[((j & 1) * team() + from) * layout.padded + i];
       }
     }
     return sum;
@@ -347,10 +349,10 @@ struct Reducer {
   /// x^T A x of the pass before step j.
   __device__ __forceinline__ float form(int j) const {
     float sum = 0;
-    if (task.ranks == 1) {
+    if (team() == 1) {
       for (const float part : scalars().warp_forms) sum += part;
     } else {
-      for (int from = 0; from < task.ranks; ++from) sum += scalars().rank_forms[j & 1][from];
+      for (int from = 0; from < team(); ++from) sum += scalars().rank_forms[j & 1][from];
     }
     return sum;
   }
@@ -368,7 +370,7 @@ struct Reducer {
     const float whole = form(j) - 2 * beta * product_j + beta * beta * column_j;
     const float half_form = 0.5f * tau * tau * (whole * inverse * inverse);
     const float w_j = tau * ((product_j - beta * column_j) * inverse) - half_form;
-    const bool writes = rank == j % task.ranks;
+    const bool writes = rank == (j & (team() - 1));
     float* const reflectors = task.reflectors + (matrix * n + j - 1) * n;
     float square = 0;
     for (int i = (j > 0 ? j - 1 : 0) + thread; i < n; i += k_threads) {
@@ -406,7 +408,7 @@ struct Reducer {
   __device__ __forceinline__ void run() const {
     OwnBlock own = {};
     set_tables();
-    if (task.ranks > 1) cluster_barrier();  // every block has to run before it is written to
+    if (team() > 1) cluster_barrier();  // every block has to run before it is written to
     const unsigned largest = team_largest(load(own));
     const ScalePair powers = scale_of(largest);
     scale(own, powers.up);
@@ -415,7 +417,7 @@ struct Reducer {
     block_barrier();
     for (int j = 0; j < task.n; ++j) {
       pass(own, j - 1);
-      if (task.ranks > 1) {
+      if (team() > 1) {
         share(j);
       } else {
         block_barrier();
@@ -426,19 +428,21 @@ struct Reducer {
   }
 };
 
-/// Grid: batch x ranks blocks of k_threads, the ranks of a matrix forming a cluster.
+/// Grid: batch x ranks blocks of k_threads, the ranks of a matrix forming a cluster; `Alone` is for
+/// one rank.
+template <bool Alone>
 __global__ void __launch_bounds__(k_threads, 1) reduce_matrices(const ReduceTask task) {
-  const int thread = thread_index();
+  const int thread = thread_index(), ranks = Alone ? 1 : task.ranks;
   const std::int64_t block = block_index();
-  const Reducer reducer{task,
-                        shared_layout(task.n, task.ranks),
-                        block / task.ranks,
-                        static_cast<int>(block % task.ranks),
-                        thread,
-                        thread / 32,
-                        thread % 32,
-                        block_rows(task.n),
-                        shared_memory()};
+  const Reducer<Alone> reducer{task,
+                               shared_layout(task.n, ranks),
+                               block >> rank_shift(ranks),
+                               static_cast<int>(block & (ranks - 1)),
+                               thread,
+                               thread / 32,
+                               thread % 32,
+                               block_rows(task.n),
+                               shared_memory()};
   reducer.run();
 }
 

@@ -53,36 +53,62 @@ __global__ void __launch_bounds__(k_solve_threads) prepare_rows(const SolveTask 
   for (int i = thread; i + 1 < n; i += k_solve_threads) e[i] = make_coupling(e[i], whole);
 }
 
-/// The bracket of eigenvalue k on a grid of points whose counts are known.
-__device__ __forceinline__ Bracket grid_bracket(const Bracket& range, const int* counts, int k) {
-  int below = -1, above = k_solve_threads;  // indices of points
+/// The bracket of eigenvalue k on the grid whose samples are known.
+__device__ __forceinline__ Search grid_search(const Sample* grid, int k) {
+  int below = 0, above = k_solve_threads - 1;
   while (above - below > 1) {
     const int middle = (above + below) / 2;
-    if (counts[middle] > k) {
+    if (grid[middle].below > k) {
       above = middle;
     } else {
       below = middle;
     }
   }
-  return {grid_point(range, below, k_solve_threads), grid_point(range, above, k_solve_threads)};
+  return {grid[below], grid[above], 0, 0};
 }
 
-/// Grid: batch x task.blocks blocks. A thread block first counts at a grid of its threads' points,
-/// which saves each of its eigenvalues the first steps of the bisection.
+/// Whether any lane of the warp says so.
+__device__ __forceinline__ bool any_lane(bool mine) {
+  int any = mine ? 1 : 0;
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) any |= shuffle_xor(any, mask);
+  return any != 0;
+}
+
+/// The eigenvalues of a warp's lanes; `samples` is the warp's own, one a lane.
+__device__ __forceinline__ double search_warp(const SolveTask& task, const Row* rows, double bound,
+                                              Search search, int k, Sample* samples) {
+  const int lane = thread_index() % 32, first = k - lane, padded = padded_rows(task.n);
+  const int last = first + 31 < task.n ? first + 31 : task.n - 1;
+  const double width = final_width(bound);
+  for (;;) {
+    const bool open = k < task.n && is_open(search, width);
+    if (!any_lane(open)) break;
+    if (open) {
+      samples[lane] = sample_at(rows, padded, next_point(search, k, first, last, width));
+    }
+    warp_barrier();
+    if (open) narrow(search, k, first, last, samples);
+    warp_barrier();
+  }
+  return middle_of(search);
+}
+
+/// Grid: batch x task.blocks blocks. A thread block first takes samples at a grid of its threads'
+/// points, which saves each of its eigenvalues the first rounds of the search.
 __global__ void __launch_bounds__(k_solve_threads) solve_pairs(const SolveTask task) {
   const std::int64_t matrix = block_index() / task.blocks;
   const int n = task.n, thread = thread_index(), padded = padded_rows(n);
   const int k = static_cast<int>(block_index() % task.blocks) * k_solve_threads + thread;
   const Row* rows = task.rows + matrix * padded;
   const double bound = task.bound[matrix];
-  const Bracket range = whole_range(bound);
-  auto* counts = reinterpret_cast<int*>(shared_memory());
-  counts[thread] = count_below(rows, padded, grid_point(range, thread, k_solve_threads));
+  auto* samples = reinterpret_cast<Sample*>(shared_memory());
+  samples[thread] = sample_at(rows, padded, grid_point(bound, thread, k_solve_threads));
   block_barrier();
+  const Search search = grid_search(samples, k);
+  block_barrier();
+  const double value = search_warp(task, rows, bound, search, k, samples + thread / 32 * 32);
   if (k >= n) return;
-  const Bracket bracket =
-      bisect(rows, padded, k, grid_bracket(range, counts, k), final_width(bound));
-  const double value = 0.5 * (bracket.low + bracket.high);
   const VectorTask vector{
       rows, task.coupling + matrix * n,       n,
       n,    task.pivots + matrix * n * n + k, task.vectors + matrix * n * n + k};
