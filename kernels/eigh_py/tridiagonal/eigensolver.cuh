@@ -221,11 +221,23 @@ KBENCH_HOST_DEVICE double next_point(Search& search, int k, int first, int last,
   return point > low && point < high ? point : middle_of(search);
 }
 
-/// Narrows the bracket of k by the round's samples, that of neighbour i at [i - first].
+/// Narrows the bracket of k by a sample that lies inside, and by no other.
+KBENCH_HOST_DEVICE void narrow_by(Search& search, int k, const Sample& sample) {
+  if (!(sample.point > search.low.point && sample.point < search.high.point)) return;
+  if (sample.below > k) {
+    search.high = sample;
+  } else {
+    search.low = sample;
+  }
+}
+
+/// Narrows the bracket of k by the round's samples, that of neighbour i at [i - first]. Its own
+/// always counts, so that a search ends even where rounding, or a NaN, makes the numbers of
+/// eigenvalues contradict each other and the peers are none.
 KBENCH_HOST_DEVICE void narrow(Search& search, int k, int first, int last, const Sample* samples) {
   const Peers peers = peers_of(search, first, last);
-  int under = peers.first - 1,
-      over = peers.first + peers.count;  // neighbours whose samples these are
+  const int end = peers.first + peers.count;
+  int under = peers.first - 1, over = end;  // neighbours whose samples are next to the eigenvalue
   while (over - under > 1) {
     const int between = (under + over) / 2;
     if (samples[between - first].below > k) {
@@ -234,8 +246,9 @@ KBENCH_HOST_DEVICE void narrow(Search& search, int k, int first, int last, const
       under = between;
     }
   }
-  if (under >= peers.first) search.low = samples[under - first];
-  if (over < peers.first + peers.count) search.high = samples[over - first];
+  narrow_by(search, k, samples[k - first]);
+  if (under >= peers.first && under < end) narrow_by(search, k, samples[under - first]);
+  if (over >= peers.first && over < end) narrow_by(search, k, samples[over - first]);
 }
 
 /// The width at which a search ends: what FP64 resolves of a matrix of this size.
