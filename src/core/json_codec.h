@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,10 @@
 namespace kbench {
 
 using Json = nlohmann::json;
+
+/// T or const T: one list of fields serves the writer and the reader.
+template <class T, class Plain>
+concept Is = std::same_as<std::remove_const_t<T>, Plain>;
 
 /// Names of an enum's values in order, overloaded for each enum that travels.
 template <class Enum>

@@ -3,20 +3,17 @@
 #include "core/message.h"
 
 #include <array>
-#include <concepts>
 
 #include "core/json_codec.h"
+#include "core/trace_fields.h"
 
 namespace kbench {
 namespace {
 
-/// T or const T: one list of fields serves the writer and the reader.
-template <class T, class Plain>
-concept Is = std::same_as<std::remove_const_t<T>, Plain>;
-
 constexpr std::array<std::string_view, 2> k_device_kinds{"host", "cuda"};
 constexpr std::array<std::string_view, 3> k_device_requests{"auto", "host", "cuda"};
-constexpr std::array<std::string_view, 4> k_job_kinds{"check", "measure", "profile", "generate"};
+constexpr std::array<std::string_view, 5> k_job_kinds{"check", "measure", "profile", "trace",
+                                                      "generate"};
 constexpr std::array<std::string_view, 5> k_stop_reasons{"none", "precise", "budget", "wall",
                                                          "repeats"};
 
@@ -132,6 +129,7 @@ void fields(auto& visit, Is<Setup> auto& m) {
   visit("kernel_path", m.kernel_path);
   visit("list_devices", m.list_devices);
   visit("lock", m.lock);
+  visit("ask_cupti", m.ask_cupti);
 }
 
 void fields(auto& visit, Is<Hello> auto& m) {
@@ -139,6 +137,7 @@ void fields(auto& visit, Is<Hello> auto& m) {
   visit("device", m.device);
   visit("devices", m.devices);
   visit("kernel", m.kernel);
+  visit("cupti", m.cupti);
   visit("note", m.note);
   visit("error", m.error);
   CodeField code(m.code);
@@ -157,6 +156,9 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("exact_repeats", m.exact_repeats);
   visit("paced", m.paced);
   visit("range", m.range);
+  visit("flush", m.flush);
+  visit("trace", m.trace);
+  visit("idle_time", m.idle_time);
   visit("fresh_inputs", m.fresh_inputs);
   visit("nonce", m.nonce);
   visit("call_timeout_s", m.call_timeout_s);
@@ -212,6 +214,9 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("device_peak_bytes", m.device_peak_bytes);
   visit("kernel", m.kernel);
   visit("kernel_report", m.kernel_report);
+  visit("trace", m.trace);
+  visit("idle", m.idle);
+  visit("idle_unknown", m.idle_unknown);
 }
 
 namespace {

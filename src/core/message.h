@@ -17,8 +17,11 @@
 
 #include "core/clocks.h"
 #include "core/error.h"
+#include "core/flush.h"
+#include "core/profilers.h"
 #include "core/spec.h"
 #include "core/stats.h"
+#include "core/trace.h"
 
 namespace kbench {
 
@@ -71,6 +74,7 @@ struct Setup {
   /// The device is to be locked for the runner that asks, before anything is measured. For whoever
   /// starts the worker; the worker itself locks nothing.
   bool lock = false;
+  bool ask_cupti = false;     ///< Hello.cupti is filled on a CUDA device
 };
 
 struct Hello {
@@ -81,13 +85,22 @@ struct Hello {
   std::string note;   ///< `no CUDA device: host backend, CPU timings`
   std::string error;  ///< with `code` when set-up failed
   ExitCode code = ExitCode::ok;
+  std::optional<CuptiState> cupti;  ///< where Setup.ask_cupti asked for it
 };
 
 enum class JobKind {
   check,    ///< test mode: one call on a copy of one input, check
   measure,  ///< benchmark and leaderboard: warm-up, checked pass, timed repeats
   profile,  ///< one call inside the range, check after
+  trace,    ///< timed repeats without, then with a tracer that records what the device does
   generate  ///< build the inputs, write them as .npy, hash them
+};
+
+/// What a trace job is asked for.
+struct TraceRequest {
+  std::vector<std::string> names;  ///< filters of kernel names (kernel_names.h); empty: all
+  bool multiple = false;           ///< a filter may select several kernels
+  std::string chrome_trace;        ///< file to write, or empty
 };
 
 struct Job {
@@ -107,6 +120,9 @@ struct Job {
   std::string save_failing;        ///< folder, or empty
   std::string save_stem;           ///< file name stem for saved and generated arrays
   std::string out;                 ///< generate: folder
+  Flush flush = Flush::once;
+  std::optional<TraceRequest> trace;  ///< trace jobs
+  bool idle_time = false;             ///< measure jobs: one traced repeat after the timed ones
 };
 
 /// Progress. `limit_s` > 0: the worker must speak again within so many seconds or it hangs. While
@@ -170,7 +186,10 @@ struct Reply {
   std::int64_t workspace_bytes = 0;
   std::int64_t device_peak_bytes = 0;  ///< kbench's own buffers for this case
   std::optional<KernelInfo> kernel;
-  std::string kernel_report;  ///< the plug-in's own line, such as `fallbacks=0`
+  std::string kernel_report;          ///< the plug-in's own line, such as `fallbacks=0`
+  std::optional<TraceFigures> trace;  ///< trace jobs
+  std::optional<IdleTime> idle;       ///< measure jobs with Job::idle_time
+  std::string idle_unknown;           ///< why there is no `idle` where it was asked for
 };
 
 using Message = std::variant<Setup, Hello, Job, Event, Reply, Ready, Turn>;

@@ -21,4 +21,15 @@ using Variables = std::function<const char*(const char*)>;
 /// to inject prove nothing, since any library may be meant, and are not looked at.
 Profiler find_profiler(const Variables& variables);
 
+/// Whether kbench may use CUPTI, the CUDA driver's profiling interface.
+struct CuptiState {
+  enum class Kind {
+    available,  ///< kbench may subscribe
+    held,       ///< a tool has it: kbench leaves it alone
+    missing     ///< there is none: no CUDA, no library, or one of another version
+  } kind = Kind::missing;
+  std::string holder;  ///< when held: `Nsight Compute`, as the tool or CUPTI names it
+  std::string reason;  ///< when not available: how that is known, in words
+};
+
 }  // namespace kbench

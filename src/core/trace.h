@@ -77,7 +77,6 @@ struct RepeatFigures {
 /// What the runner is told of a traced case.
 struct TraceFigures {
   std::int64_t calls_per_repeat = 1;
-  std::string flush;  ///< `clean`
   std::vector<RepeatFigures> repeats;
   std::vector<KernelFigures> kernels;  ///< by falling total
   std::int64_t other_names = 0;        ///< kernels that no filter selected, and their total
@@ -85,7 +84,7 @@ struct TraceFigures {
   std::vector<double> untraced_event_ns;  ///< per call, one a repeat of the pass without tracing
   double overhead = 0;  ///< median event time with tracing over that without, less 1
   std::vector<std::string> warnings;
-  std::vector<std::string> chrome_traces;  ///< paths written
+  std::string chrome_trace;  ///< path written, or empty
 };
 
 /// The times of an idle share: how long nothing ran between the events of a call.

@@ -89,6 +89,9 @@ class Device {
   /// Overwrites a persistent buffer of info().flush_bytes so that no earlier data stay in the
   /// cache, and resets persisting lines. Enqueued; allocates on first use only.
   virtual void flush_cache() = 0;
+  /// Reads the buffer of flush_cache through, so that no dirty line stays in the cache: what is
+  /// timed next pays for no write-back but its own. Enqueued.
+  virtual void clean_cache() = 0;
 
   /// What a plug-in has changed since the last call (current device, limit of persisting lines) or
   /// destroyed. What can be put back is put back. Does not wait.

@@ -2,8 +2,6 @@
 // what profilers and clocks see depends on it. Knows nothing of plug-in files, gates or output.
 #include "worker/measure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -13,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/stats.h"
+#include "worker/blame.h"
 #include "worker/case_run.h"
 
 namespace kbench {
@@ -20,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* k_range = "custom_kernel";
+constexpr const char* k_range = k_call_name;
 constexpr double k_slowness = 10;  // a timed call may take so many times its checked pass
 
 double seconds_since(Clock::time_point begin) {
@@ -92,9 +91,6 @@ class Loop {
   bool timed_window(Pass pass, bool range);
   /// One call in the capture range, waited for inside it.
   bool profiled_call(bool range);
-  /// Runs a stretch with nothing but custom_kernel's work on the device: a device failure is its.
-  template <class Function>
-  void blame_kernel(Function function);
   void warm_up(const StopLimits& limits);
   void checked_pass(Stage stage);
   void timed_repeats();
@@ -118,18 +114,6 @@ class Loop {
   bool called_ = false;
 };
 
-template <class Function>
-void Loop::blame_kernel(Function function) {
-  try {
-    function();
-  } catch (const DeviceError& error) {
-    run_.explain_failure(k_range);
-    throw DeviceError(fmt::format("custom_kernel failed on the device ({})", error.what()),
-                      error.sticky());
-  }
-  run_.require_undisturbed(k_range);
-}
-
 double Loop::call_alone(std::int64_t j, const std::string& phase) {
   KernelSession& session = run_.session();
   run_.progress().plugin_code(phase, j + 1, run_.call_limit_s(), k_range);
@@ -138,7 +122,7 @@ double Loop::call_alone(std::int64_t j, const std::string& phase) {
   const bool succeeded = session.enqueue(run_.calls()[static_cast<std::size_t>(j)]);
   session.calls_done();
   if (!succeeded) session.throw_failure(k_range);
-  blame_kernel([&] { complete_calls(device_); });
+  blame_kernel(run_, [&] { complete_calls(device_); });
   const double wall_s = seconds_since(begin);
   if (!called_) run_.reply().first_call_ms = 1e3 * wall_s;
   called_ = true;
@@ -156,7 +140,7 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range) {
   // then has not been timed, and leaves NaN in the copy, which is what is judged.
   device_.flush_cache();
   bool succeeded = true;
-  blame_kernel([&] {
+  blame_kernel(run_, [&] {
     succeeded = timed_window(pass, range);
     if (!succeeded) return;
     run_.take_snapshot();
@@ -290,7 +274,7 @@ void Loop::profile() {
   session.expect_calls();
   device_.synchronize();
   bool succeeded = true;
-  blame_kernel([&] { succeeded = profiled_call(range); });
+  blame_kernel(run_, [&] { succeeded = profiled_call(range); });
   session.calls_done();
   if (!succeeded) session.throw_failure(k_range);
   run_.progress().own_code("check", 1);

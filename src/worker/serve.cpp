@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
@@ -15,9 +16,11 @@
 #include "device/device.h"
 #include "problems/problem.h"
 #include "worker/channel.h"
+#include "worker/cupti_owner.h"
 #include "worker/generate.h"
 #include "worker/kernel_plugin.h"
 #include "worker/measure.h"
+#include "worker/trace_run.h"
 
 namespace kbench {
 namespace {
@@ -80,6 +83,9 @@ Hello Worker::set_up(const Setup& setup) {
     device_ = open_device(choose_device(setup.device), &hello.note);
     hello.device = device_->info();
     hello.device->free_bytes = device_->free_bytes();
+    if (setup.ask_cupti && hello.device->kind == DeviceKind::cuda) {
+      hello.cupti = ask_cupti([](const char* name) { return std::getenv(name); });
+    }
   } catch (const Error& error) {
     hello.error = reply_text(error.what());
     hello.code = error.code();
@@ -125,6 +131,10 @@ void Worker::dispatch(const Job& job, Reply& reply) {
   const KernelPlugin& loaded = plugin(job.kernel_path);
   reply.kernel = describe(loaded.kernel(), loaded.path());
   check_match(loaded.kernel(), job.spec.problem, device_->info().kind);
+  if (job.kind == JobKind::trace) {
+    run_trace_job(*device_, *problem, loaded.kernel(), job, sink, reply, open_cupti_tracer);
+    return;
+  }
   const TurnSource turns = [&](double sample_ns) { return wait_for_turn(job, sample_ns); };
   run_kernel_job(*device_, *problem, loaded.kernel(), job, sink, reply, turns);
 }

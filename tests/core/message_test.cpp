@@ -42,14 +42,39 @@ DeviceInfo some_device() {
 Case some_case() { return {"qr_v2", "n: 1\t", 20, 32, 1, 43214, "mixed", "A.npy"}; }
 
 Job some_job() {
-  return {"t",           JobKind::generate,
-          some_case(),   "k.so",
-          {1, -2},       StopLimits{200, 1e8},
-          {1000, k_inf}, 5,
-          true,          false,
-          true,          k_big_nonce,
-          2.5,           "fail",
-          "stem",        "out"};
+  return {"t",
+          JobKind::generate,
+          some_case(),
+          "k.so",
+          {1, -2},
+          StopLimits{200, 1e8},
+          {1000, k_inf},
+          5,
+          true,
+          false,
+          true,
+          k_big_nonce,
+          2.5,
+          "fail",
+          "stem",
+          "out",
+          Flush::clean,
+          TraceRequest{{"gemm"}, true, "trace.json"},
+          true};
+}
+
+TraceFigures some_trace() {
+  TraceFigures trace;
+  trace.calls_per_repeat = 2;
+  trace.repeats = {{5, 4, 3, 1, 2, 0, 1}};
+  trace.kernels = {{"void f<int>()", ActivityKind::memset, 4, 40, 10, 9, 8, 12, 0.5}};
+  trace.other_names = 3;
+  trace.other_ns = 7;
+  trace.untraced_event_ns = {6, k_nan};
+  trace.overhead = 0.25;
+  trace.warnings = {"a warning"};
+  trace.chrome_trace = "/tmp/trace.json";
+  return trace;
 }
 
 Reply some_reply() {
@@ -79,12 +104,21 @@ Reply some_reply() {
   r.device_peak_bytes = std::numeric_limits<std::int64_t>::max();
   r.kernel = some_kernel();
   r.kernel_report = "fallbacks=0";
+  r.trace = some_trace();
+  r.idle = IdleTime{25, 10};
+  r.idle_unknown = "no reason";
   return r;
 }
 
 Hello some_hello() {
-  return {"t",    some_device(), {some_device(), {}}, some_kernel(),
-          "note", "wrong",       ExitCode::device};
+  return {"t",
+          some_device(),
+          {some_device(), {}},
+          some_kernel(),
+          "note",
+          "wrong",
+          ExitCode::device,
+          CuptiState{CuptiState::Kind::held, "Nsight Compute", "a reason"}};
 }
 
 std::string thrown_by(const std::string& text) {
@@ -100,7 +134,7 @@ std::string thrown_by(const std::string& text) {
 
 TEST_CASE("every message comes back as it was sent") {
   const std::vector<Message> messages{
-      Setup{"t", {DeviceRequest::Kind::cuda, 2}, "k.so", true},
+      Setup{"t", {DeviceRequest::Kind::cuda, 2}, "k.so", true, true},
       Setup{},
       some_hello(),
       Hello{},

@@ -58,6 +58,7 @@ class CountingDevice : public Device {
   Speed speed() override { return device_.speed(); }
   void check_launch() override { device_.check_launch(); }
   void flush_cache() override { device_.flush_cache(); }
+  void clean_cache() override { device_.clean_cache(); }
   std::unique_ptr<Stopwatch> make_stopwatch() override { return device_.make_stopwatch(); }
   void* stream() override { return device_.stream(); }
   void profiler_start() override { device_.profiler_start(); }

@@ -121,6 +121,7 @@ class FakeDevice : public Device {
   }
   void check_launch() override { note("check_launch"); }
   void flush_cache() override { note("flush_cache"); }
+  void clean_cache() override { note("clean_cache"); }
   std::unique_ptr<Stopwatch> make_stopwatch() override {
     return std::make_unique<FakeStopwatch>(diary, sample_ns);
   }

@@ -49,6 +49,7 @@ class CudaDevice final : public Device {
   double drain(double settle_ns) override;
   void check_launch() override;
   void flush_cache() override;
+  void clean_cache() override;
   Disturbance disturbance() override;
   Speed speed() override;
   std::optional<ClockState> clock_state(std::string* why) override;

@@ -83,6 +83,8 @@ cudaError_t launch_equal(cudaStream_t stream, const void* a, const void* b, std:
 /// The smallest index of a value that is NaN or infinite.
 cudaError_t launch_first_non_finite(cudaStream_t stream, const float* data, std::int64_t count,
                                     std::uint64_t* found);
+/// Reads `bytes`, a multiple of 16, and writes nothing.
+cudaError_t launch_read(cudaStream_t stream, const void* data, std::int64_t bytes);
 /// One thread that does nothing.
 cudaError_t launch_nothing(cudaStream_t stream);
 /// Asks for a kernel's attributes: fails when the program holds no code for this GPU.

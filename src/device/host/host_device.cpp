@@ -122,6 +122,16 @@ void HostDevice::flush_cache() {
   fill(flush_.get(), ++flush_byte_, flush_.bytes());
 }
 
+void HostDevice::clean_cache() {
+  if (flush_.get() == nullptr) flush_cache();
+  for_stretches(flush_.bytes(), [&](std::int64_t first, std::size_t length) {
+    constexpr std::int64_t k_line_bytes = 64;
+    for (std::int64_t i = first; i < first + static_cast<std::int64_t>(length); i += k_line_bytes) {
+      static_cast<void>(*static_cast<const volatile std::uint8_t*>(at(flush_.get(), i)));
+    }
+  });
+}
+
 // Small enough to cost milliseconds at most. Where it fits into a cache it is copied too fast,
 // which only makes the floor lower.
 Speed HostDevice::speed() {

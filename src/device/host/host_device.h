@@ -28,6 +28,7 @@ class HostDevice : public Device {
   double drain(double) override { return 0; }
   void check_launch() override {}
   void flush_cache() override;
+  void clean_cache() override;
   Disturbance disturbance() override { return {}; }
   Speed speed() override;
   std::unique_ptr<Stopwatch> make_stopwatch() override;
