@@ -7,7 +7,7 @@ namespace kbench {
 namespace {
 
 // id, name, tests?, first case only?, measures?, warm-up, its limits, limits, stop after a failure?
-constexpr std::array<Mode, 4> k_modes{{
+constexpr std::array<Mode, 5> k_modes{{
     {ModeId::test, "test", true, false, false, WarmUp::none, {}, {1, 0}, false},
     {ModeId::benchmark,
      "benchmark",
@@ -28,6 +28,7 @@ constexpr std::array<Mode, 4> k_modes{{
      {1000, 3e10},
      true},
     {ModeId::profile, "profile", false, true, false, WarmUp::none, {}, {1, 0}, true},
+    {ModeId::trace, "trace", false, false, false, WarmUp::none, {}, {1, 0}, false},
 }};
 
 }  // namespace

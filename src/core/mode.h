@@ -9,7 +9,7 @@
 
 namespace kbench {
 
-enum class ModeId { test, benchmark, leaderboard, profile };
+enum class ModeId { test, benchmark, leaderboard, profile, trace };
 enum class WarmUp { none, first_case, every_case };
 
 struct Mode {

@@ -25,7 +25,7 @@ constexpr std::array<Trace, 5> k_traces{{
 
 }  // namespace
 
-Profiler find_profiler(const Variables& variables) {
+Profiler find_profiler(const VariableLookup& variables) {
   for (const Trace& trace : k_traces) {
     const char* value = variables(trace.variable);
     if (value != nullptr && *value != '\0') return {trace.tool, trace.name, trace.variable};

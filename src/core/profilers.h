@@ -15,11 +15,11 @@ struct Profiler {
 };
 
 /// Value of an environment variable, null when it is not set; `std::getenv` is one.
-using Variables = std::function<const char*(const char*)>;
+using VariableLookup = std::function<const char*(const char*)>;
 
-/// The first tool of the table whose variable is set and not empty. Variables that name a library
-/// to inject prove nothing, since any library may be meant, and are not looked at.
-Profiler find_profiler(const Variables& variables);
+/// The first tool of the table whose variable is set and not empty. VariableLookup that name a
+/// library to inject prove nothing, since any library may be meant, and are not looked at.
+Profiler find_profiler(const VariableLookup& variables);
 
 /// Whether kbench may use CUPTI, the CUDA driver's profiling interface.
 struct CuptiState {

@@ -147,7 +147,8 @@ std::vector<std::string> parse_flags(const std::string& text, const std::string&
 constexpr unsigned bit(Verb verb) { return 1u << static_cast<unsigned>(verb); }
 constexpr unsigned k_measuring = bit(Verb::benchmark) | bit(Verb::leaderboard);
 constexpr unsigned k_timing = k_measuring | bit(Verb::compare);
-constexpr unsigned k_modes = k_measuring | bit(Verb::test) | bit(Verb::profile);
+constexpr unsigned k_trace = bit(Verb::trace);
+constexpr unsigned k_modes = k_measuring | bit(Verb::test) | bit(Verb::profile) | k_trace;
 constexpr unsigned k_command = bit(Verb::profile_command);
 constexpr unsigned k_kernels = k_modes | bit(Verb::compare);
 constexpr unsigned k_work = k_kernels | bit(Verb::generate);
@@ -168,6 +169,9 @@ constexpr std::array k_verbs = {
     VerbRow{Verb::profile, "profile", "FILE", " ", "the first case is run",
             "run the first case once inside the capture range of a profiler",
             "ncu --profile-from-start off kbench profile specs/quickstart.txt"},
+    VerbRow{Verb::trace, "trace", "FILE", " ", "cases to trace",
+            "record what each kernel on the GPU does in a call: times, gaps, names",
+            "kbench trace specs/quickstart.txt --chrome-trace trace.json"},
     VerbRow{Verb::generate, "generate", "FILE", " ", "cases whose inputs are written",
             "write the inputs of every case as .npy and print their hashes",
             "kbench generate specs/quickstart.txt --out inputs"},
@@ -245,6 +249,28 @@ const std::array k_flags = {
          [](Options& o, Text text, Text source) {
            o.repeats = parse_integer(text, source, 1, 1000000, "a whole number from 1 to 1000000");
          }},
+    Flag{"repeat", "N", "traced repeats after the warm-up one (default 10)", k_trace,
+         [](Options& o, Text text, Text source) {
+           o.repeats = parse_integer(text, source, 1, 10000, "a whole number from 1 to 10000");
+         }},
+    Flag{"name", "TEXT|REGEX",
+         "show only the kernel whose demangled or bare name has this in it; may be repeated",
+         k_trace, [](Options& o, Text text, Text) { o.names.push_back(text); }, true},
+    Flag{"multiple", "", "a --name may select several kernels", k_trace,
+         [](Options& o, Text text, Text source) { o.multiple = parse_switch(text, source); }},
+    Flag{"chrome-trace", "PATH", "write the repeats for Perfetto or chrome://tracing", k_trace,
+         [](Options& o, Text text, Text) { o.chrome_trace = text; }},
+    Flag{"flush", "public|cold|clean|none",
+         "cache before the calls: overwritten once a repeat (public), before every call (cold), the "
+         "same and written back (clean), or as it is; default public, trace: clean",
+         k_measuring | k_trace,
+         [](Options& o, Text text, Text source) {
+           try {
+             o.flush = parse_flush(text);
+           } catch (const Error&) {
+             refuse(text, source, "`public`, `cold`, `clean` or `none`");
+           }
+         }},
     Flag{"no-warmup", "", "leave out the warm-up repeats", k_timing,
          [](Options& o, Text text, Text source) { o.no_warmup = parse_switch(text, source); }},
     Flag{"fresh-inputs", "auto|on|off",
@@ -254,7 +280,8 @@ const std::array k_flags = {
          }},
     Flag{"nonce", "N", "draw the fresh inputs from N, to repeat a run; without: a random number",
          k_timing, [](Options& o, Text text, Text source) { o.nonce = parse_nonce(text, source); }},
-    Flag{"range", "on|off", "profiler capture range around the timed calls (default on)", k_modes,
+    Flag{"range", "on|off", "profiler capture range around the timed calls (default on)",
+         k_modes & ~k_trace,
          [](Options& o, Text text, Text source) { o.range = parse_switch(text, source); }},
     Flag{
         "call-timeout", "SECONDS", "limit of one custom_kernel call (default 60, host 600)",

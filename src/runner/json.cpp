@@ -7,6 +7,7 @@
 #include "runner/figures.h"
 #include "runner/json_circumstances.h"
 #include "runner/report.h"
+#include "runner/trace.h"
 #include "runner/warnings.h"
 
 namespace kbench {
@@ -185,6 +186,8 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["floor_ns"] = number(reply.floor_ns);
   json["floor_reason"] = text_or_null(reply.floor_reason);
   json["clocks"] = clocks_json(reply.clocks);
+  json["idle"] = idle_json(reply);
+  json["trace"] = trace_json(reply);
   json["inputs"] = inputs_json(reply);
   json["times_ms"] = {{"create", number(reply.create_ms)},
                       {"first_call", number(reply.first_call_ms)},

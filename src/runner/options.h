@@ -19,6 +19,7 @@ enum class Verb {
   benchmark,
   leaderboard,
   profile,
+  trace,
   generate,
   list,
   new_kernel,
@@ -57,7 +58,11 @@ struct Options {
   FreshInputs fresh_inputs = FreshInputs::automatic;
   std::optional<std::uint64_t> nonce;  ///< absent: the run draws one
   bool range = true;
-  double call_timeout_s = 0;  ///< 0: the worker's default for its device
+  std::optional<Flush> flush;      ///< absent: the verb's own
+  std::vector<std::string> names;  ///< trace: filters of kernel names
+  bool multiple = false;           ///< trace: a filter may select several kernels
+  std::string chrome_trace;        ///< trace: file to write, or empty
+  double call_timeout_s = 0;       ///< 0: the worker's default for its device
   bool in_process = false;
   double same = 0.01;                    ///< --same: relative difference that counts as none
   std::optional<double> fail_if_slower;  ///< --fail-if-slower, as a fraction

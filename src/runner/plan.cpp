@@ -164,8 +164,13 @@ std::vector<const ProblemInfo*> problems_of(const Options& options, Problems pro
 
 /// The case's own seed, or those of the measured loop.
 std::vector<std::int64_t> input_seeds(const Options& options, const Case& spec) {
+  // A trace looks at the inputs of the measured loop: all of them only where they share one flush.
+  const bool traced = options.mode != nullptr && options.mode->id == ModeId::trace;
+  if (traced && options.flush.value_or(Flush::clean) != Flush::once) {
+    return {measured_seed(spec.seed, 0)};
+  }
   const bool measured = options.mode != nullptr ? options.mode->measures : options.benchmark_inputs;
-  if (!measured) return {spec.seed};
+  if (!measured && !traced) return {spec.seed};
   std::vector<std::int64_t> seeds;
   const std::int64_t count = input_count(spec.batch, spec.n);
   for (std::int64_t j = 0; j < count; ++j) seeds.push_back(measured_seed(spec.seed, j));

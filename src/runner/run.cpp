@@ -20,6 +20,7 @@
 #include "runner/run_cases.h"
 #include "runner/say.h"
 #include "runner/standard_streams.h"
+#include "runner/trace.h"
 #include "runner/user_kernel.h"
 
 namespace kbench {
@@ -114,6 +115,10 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
     const Plan plan = make_plan(options, wiring.problems, {});
     watch.limit(options.time_limit_s);
     return generate(options, plan, lanes.first(), watch);
+  }
+  if (options.verb == Verb::trace) {
+    if (yields_to_profiler()) return ExitCode::ok;
+    popcorn.reset();  // the evaluator's protocol has no traces
   }
   return run_mode(options, wiring.problems, std::move(popcorn), lanes, watch);
 }

@@ -18,6 +18,7 @@
 #include "runner/nonce.h"
 #include "runner/paths.h"
 #include "runner/say.h"
+#include "runner/trace.h"
 
 namespace kbench {
 namespace {
@@ -69,6 +70,10 @@ class Run : public Rules {
 
   void fill_record();
   void fill_places();
+  Flush job_flush() const {
+    return options_.flush.value_or(is_trace() ? Flush::clean : Flush::once);
+  }
+  bool is_trace() const { return mode_.id == ModeId::trace; }
   void require_kernels();
   std::string kernel_path(const std::string& problem) const;
   std::string kernel_name(const std::string& path) const;
@@ -127,6 +132,9 @@ void Run::fill_record() {
   }
   if (options_.repeats > 0) add_reason(fmt::format("--repeats {}", options_.repeats));
   if (!options_.input.empty()) add_reason("--input");
+  if (mode_.measures && job_flush() != Flush::once) {
+    add_reason(fmt::format("--flush {}", to_string(job_flush())));
+  }
   for (const PlannedCase& planned : plan_.cases) {
     CaseRecord row;
     row.spec = planned.spec;
@@ -222,6 +230,11 @@ std::optional<std::string> Run::check_hello(std::size_t seat, std::size_t i, Hel
                                "one kind of device); choose with `--device` or `--devices`",
                                to_string(hello.device->kind), to_string(record_.device->kind)));
   }
+  if (is_trace()) {
+    if (const std::optional<NoTrace> no = why_no_trace(hello)) {
+      return lacking(seat, no->code, no->words);
+    }
+  }
   if (!hello.kernel) return std::nullopt;
   const KernelInfo& kernel = *hello.kernel;
   if (kernel.problem != row.spec.problem || kernel.device != record_.device->kind) {
@@ -253,6 +266,7 @@ Setup Run::make_setup(std::size_t seat, std::size_t i) {
   setup.device = post.place.device;
   setup.kernel_path = post.kernel;
   setup.lock = options_.lock;
+  setup.ask_cupti = is_trace();
   return setup;
 }
 
@@ -275,6 +289,8 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
   job.limits = mode_.limits;
   job.exact_repeats = record_.exact_repeats;
   job.range = options_.range;
+  job.flush = job_flush();
+  if (is_trace()) request_trace(options_, plan_, i, job);
   job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
   if (mode_.measures) {
     job.nonce = nonce_;

@@ -11,6 +11,7 @@
 #include "runner/figures.h"
 #include "runner/report.h"
 #include "runner/table_columns.h"
+#include "runner/trace.h"
 #include "runner/warnings.h"
 
 namespace kbench {
@@ -137,6 +138,7 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
   const CaseRecord& row = record.cases[i];
   std::string text = lead(layout, std::to_string(i), place_text(record, i), spec_text(row));
   if (!row.passed) return text + judgement(layout, Paint::red, "FAIL", failure_text(row));
+  if (row.reply.trace) return text + trace_text(row, layout.style.width);
   if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
   if (!layout.beside) text.append(k_indent, ' ');
   text += flow(figure_cells(row, layout.style), text_column(layout), layout.style.width) + '\n';

@@ -96,6 +96,7 @@ UserKernel::UserKernel(const Options& options, Problems problems, Session& sessi
 std::string UserKernel::architecture() {
   if (!is_cuda(source_) || options_.device.kind == DeviceRequest::Kind::host) return "";
   Setup setup;
+  setup.ask_cupti = options_.verb == Verb::trace;
   setup.device = options_.device;
   auto answer = session_.set_up(setup);
   if (auto* failure = std::get_if<Failure>(&answer)) {
@@ -145,6 +146,7 @@ std::string UserKernel::problem_in_text() const {
 
 std::string UserKernel::ask_plugin() {
   Setup setup;
+  setup.ask_cupti = options_.verb == Verb::trace;
   setup.device = options_.device;
   setup.kernel_path = options_.kernel;
   setup.lock = options_.lock;

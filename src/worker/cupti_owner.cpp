@@ -8,7 +8,7 @@
 
 namespace kbench {
 
-CuptiState ask_cupti(const Variables& variables) {
+CuptiState ask_cupti(const VariableLookup& variables) {
   using Kind = CuptiState::Kind;
   const Profiler profiler = find_profiler(variables);
   if (!profiler.tool.empty()) {

@@ -3,7 +3,7 @@
 
 namespace kbench {
 
-CuptiState ask_cupti(const Variables& variables) {
+CuptiState ask_cupti(const VariableLookup& variables) {
   const Profiler profiler = find_profiler(variables);
   if (!profiler.tool.empty()) {
     return {CuptiState::Kind::held, profiler.name, "`" + profiler.variable + "` is set"};

@@ -219,7 +219,8 @@ void run_trace_job(Device& device, const Problem& problem, const kbench_kernel& 
   }
   // Before the memory is counted: the flush buffer is part of what is taken.
   flush_cache(device, job.flush);
-  const Progress progress(job.token, sink);
+  const Progress progress(job.token, sink,
+                          own_code_limit_s(device.info().kind, job.spec, job.seeds.size()));
   run_passes(device, problem, kernel, job, progress, reply, open);
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("reasons have names") {
 }
 
 TEST_CASE("the modes are those of the evaluator contract") {
-  REQUIRE(modes().size() == 4);
+  REQUIRE(modes().size() == 5);  // and the trace, which is ours
   const Mode* test = find_mode("test");
   REQUIRE(test != nullptr);
   CHECK(test->uses_tests);
