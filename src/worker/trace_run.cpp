@@ -55,7 +55,6 @@ class TracedRun {
   std::span<const kbench_call> calls_;
   std::uint64_t next_tag_ = k_first_repeat_tag;
   double first_call_s_ = 0;
-  double rest_ns_ = 0;
 };
 
 void TracedRun::first_call() {
@@ -120,7 +119,7 @@ TracedRepeat TracedRun::repeat(std::int64_t number, Pass pass) {
     succeeded = call_all(repeat);
     if (!succeeded) return;
     device_.check_launch();
-    rest_ns_ = device_.drain();
+    device_.synchronize();
   });
   session.calls_done();
   if (!succeeded) session.throw_failure(k_call_name);
@@ -138,7 +137,7 @@ void TracedRun::windows(std::int64_t repeats, Trace& trace) {
       trace.repeats.push_back(repeat(number, {Stage::timed, ++pass}));
       trace.repeats.back().active = window + 1 == k_windows && number > 0;
       run_.progress().own_code("check", number);
-      run_.inspect(rest_ns_);
+      run_.inspect();
     }
     if (tracer_ != nullptr) tracer_->collect(trace);
   }

@@ -89,11 +89,11 @@ TEST_CASE("a traced repeat waits, flushes under its own tag, then calls under th
   REQUIRE(bench.error.empty());
   const auto tracer = std::find(bench.device.diary.begin(), bench.device.diary.end(), "tracer");
   const auto flush = std::find(tracer, bench.device.diary.end(), "tag flush");
-  const Diary window(flush - 1, std::find(flush, bench.device.diary.end(), "drain") + 1);
+  const Diary window(flush - 1, std::find(flush, bench.device.diary.end(), "synchronize") + 1);
   const Diary expected = {
-      "synchronize",  "tag flush", "flush_cache",   "clean_cache", "untag", "push custom_kernel",
-      "start",        "tag call",  "custom_kernel", "untag",       "stop",  "pop",
-      "check_launch", "drain"};
+      "synchronize",  "tag flush",  "flush_cache",   "clean_cache", "untag", "push custom_kernel",
+      "start",        "tag call",   "custom_kernel", "untag",       "stop",  "pop",
+      "check_launch", "synchronize"};
   CHECK(window == expected);
 }
 
