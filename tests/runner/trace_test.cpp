@@ -31,9 +31,9 @@ CaseRecord traced_case() {
 TEST_CASE("a traced case is shown with its events, span, gap and kernels") {
   const std::string expected =
       "traced, 2 repeats of 1 call\n"
-      "    event           9 us  per call, without tracing; with it 10 us (+11.1 %)\n"
-      "    span            8 us  3 kernels, 1 copies, 0 memsets\n"
-      "    busy            6 us  nothing ran in 40.0 % of the event time\n"
+      "    event            9 us  per call, without tracing; with it 10 us (+11.1 %)\n"
+      "    span             8 us  3 kernels, 1 copies, 0 memsets\n"
+      "    busy             6 us  nothing ran in 40.0 % of the event time\n"
       "         total  share  launches       mean     median        min        max  kernel (times "
       "and launches per call)\n"
       "          9 us  56.2%         3     4.5 us     4.5 us       4 us       5 us  "
