@@ -74,7 +74,7 @@ struct Setup {
   /// The device is to be locked for the runner that asks, before anything is measured. For whoever
   /// starts the worker; the worker itself locks nothing.
   bool lock = false;
-  bool ask_cupti = false;     ///< Hello.cupti is filled on a CUDA device
+  bool ask_cupti = false;  ///< Hello.cupti is filled on a CUDA device
 };
 
 struct Hello {

@@ -42,24 +42,15 @@ DeviceInfo some_device() {
 Case some_case() { return {"qr_v2", "n: 1\t", 20, 32, 1, 43214, "mixed", "A.npy"}; }
 
 Job some_job() {
-  return {"t",
-          JobKind::generate,
-          some_case(),
-          "k.so",
-          {1, -2},
-          StopLimits{200, 1e8},
-          {1000, k_inf},
-          5,
-          true,
-          false,
-          true,
-          k_big_nonce,
-          2.5,
-          "fail",
-          "stem",
-          "out",
-          Flush::clean,
-          TraceRequest{{"gemm"}, true, "trace.json"},
+  return {"t",           JobKind::generate,
+          some_case(),   "k.so",
+          {1, -2},       StopLimits{200, 1e8},
+          {1000, k_inf}, 5,
+          true,          false,
+          true,          k_big_nonce,
+          2.5,           "fail",
+          "stem",        "out",
+          Flush::clean,  TraceRequest{{"gemm"}, true, "trace.json"},
           true};
 }
 
