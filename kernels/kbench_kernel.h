@@ -10,6 +10,8 @@
  *   eigh_py  input  A   float32 [batch, n, n], row-major, symmetric
  *            output Q   float32 [batch, n, n], in `output_layout`: columns are eigenvectors
  *            output L   float32 [batch, n], ascending eigenvalues
+ *   free     no inputs and outputs: the integers of the case line; the plug-in allocates in
+ * `create` what it needs, and nothing is checked
  */
 #ifndef KBENCH_KERNEL_H
 #define KBENCH_KERNEL_H
@@ -20,7 +22,7 @@
 extern "C" {
 #endif
 
-#define KBENCH_ABI_VERSION 1u
+#define KBENCH_ABI_VERSION 2u
 
 enum kbench_device { KBENCH_HOST = 0, KBENCH_CUDA = 1 };
 enum kbench_layout { KBENCH_ROW_MAJOR = 0, KBENCH_COLUMN_MAJOR = 1 }; /* inside each matrix */
@@ -39,6 +41,18 @@ typedef struct kbench_tensor {
   int32_t layout; /* kbench_layout of the last two dimensions */
 } kbench_tensor;
 
+/* One `key: value` of a case line. */
+typedef struct kbench_parameter {
+  const char* name;
+  int64_t value;
+} kbench_parameter;
+
+/* What one call moves and computes, for the throughput columns; 0: not said. */
+typedef struct kbench_work {
+  double bytes;
+  double flops;
+} kbench_work;
+
 /* One call. Outputs are owned by kbench and hold NaN before each timed repeat. */
 typedef struct kbench_call {
   const kbench_tensor* inputs;
@@ -50,7 +64,25 @@ typedef struct kbench_call {
   uint64_t workspace_bytes;
   char* error; /* where to leave a message on failure, NUL-terminated */
   uint32_t error_size;
+  int32_t parameter_count;            /* `free` alone */
+  const kbench_parameter* parameters; /* in the line's order; valid during `create` */
+  kbench_work* work;                  /* in `create` of `free`, for it to fill in; else null */
 } kbench_call;
+
+/* The integer of that name, or `otherwise` when the case line has none. */
+static inline int64_t kbench_parameter_or(const kbench_call* call, const char* name,
+                                          int64_t otherwise) {
+  int32_t i;
+  for (i = 0; i < call->parameter_count; ++i) {
+    const char *a = call->parameters[i].name, *b = name;
+    while (*a != '\0' && *a == *b) {
+      ++a;
+      ++b;
+    }
+    if (*a == *b) return call->parameters[i].value;
+  }
+  return otherwise;
+}
 
 /* Functions return 0 on success; otherwise the call has failed and `error` may say why.
  * All of them are called from one thread, and for one shape at a time: create ... destroy. */

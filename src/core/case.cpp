@@ -137,6 +137,29 @@ void require_addressable(const SpecLine& line, std::int64_t batch, std::int64_t 
                   batch, n));
 }
 
+/// Keys mean what the plug-in makes of them; `case` names a matrix, which there is none of.
+Case make_free_case(const SpecLine& line, const ProblemInfo& problem) {
+  Case result;
+  result.problem = problem.name;
+  result.spec = line.raw;
+  result.batch = 1;
+  result.kind = "free";
+  for (const SpecEntry& entry : line.entries) {
+    if (find(line, entry.key) != &entry) {
+      fail(line, entry, false, fmt::format("key `{}` is repeated; keep one of the two", entry.key));
+    }
+    const auto* value = std::get_if<std::int64_t>(&entry.value);
+    if (value == nullptr) {
+      fail(line, entry, true,
+           fmt::format("`{}` needs an integer (got {}; problem {} takes nothing else); write one "
+                       "number",
+                       entry.key, describe(entry.value), problem.name));
+    }
+    result.parameters.push_back({entry.key, *value});
+  }
+  return result;
+}
+
 }  // namespace
 
 bool knows_all_cases(const ProblemInfo& problem, const std::vector<SpecLine>& lines) {
@@ -145,6 +168,7 @@ bool knows_all_cases(const ProblemInfo& problem, const std::vector<SpecLine>& li
 }
 
 Case make_case(const SpecLine& line, const ProblemInfo& problem) {
+  if (problem.free_form) return make_free_case(line, problem);
   require_known_keys(line);
   Case result;
   result.problem = problem.name;

@@ -56,6 +56,11 @@ void fields(auto& visit, Is<StopLimits> auto& m) {
   visit("budget_ns", m.budget_ns);
 }
 
+void fields(auto& visit, Is<Parameter> auto& m) {
+  visit("name", m.name);
+  visit("value", m.value);
+}
+
 void fields(auto& visit, Is<Case> auto& m) {
   visit("problem", m.problem);
   visit("spec", m.spec);
@@ -65,6 +70,7 @@ void fields(auto& visit, Is<Case> auto& m) {
   visit("seed", m.seed);
   visit("kind", m.kind);
   visit("input_path", m.input_path);
+  visit("parameters", m.parameters);
 }
 
 void fields(auto& visit, Is<DeviceRequest> auto& m) {
@@ -217,6 +223,8 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("trace", m.trace);
   visit("idle", m.idle);
   visit("idle_unknown", m.idle_unknown);
+  visit("declared_flops", m.declared_flops);
+  visit("declared_bytes", m.declared_bytes);
 }
 
 namespace {

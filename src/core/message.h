@@ -186,10 +186,11 @@ struct Reply {
   std::int64_t workspace_bytes = 0;
   std::int64_t device_peak_bytes = 0;  ///< kbench's own buffers for this case
   std::optional<KernelInfo> kernel;
-  std::string kernel_report;          ///< the plug-in's own line, such as `fallbacks=0`
-  std::optional<TraceFigures> trace;  ///< trace jobs
-  std::optional<IdleTime> idle;       ///< measure jobs with Job::idle_time
-  std::string idle_unknown;           ///< why there is no `idle` where it was asked for
+  std::string kernel_report;                      ///< the plug-in's own line, such as `fallbacks=0`
+  std::optional<TraceFigures> trace;              ///< trace jobs
+  std::optional<IdleTime> idle;                   ///< measure jobs with Job::idle_time
+  std::string idle_unknown;                       ///< why there is no `idle` where it was asked for
+  double declared_flops = 0, declared_bytes = 0;  ///< of one call, by the plug-in; 0: not declared
 };
 
 using Message = std::variant<Setup, Hello, Job, Event, Reply, Ready, Turn>;

@@ -53,6 +53,13 @@ struct ProblemInfo {
   std::vector<std::string_view> output_names;  ///< `H`, `tau`: names of saved .npy files
   double (*nominal_flops)(std::int64_t batch, std::int64_t n);
   double (*nominal_bytes)(std::int64_t batch, std::int64_t n);
+  bool free_form = false;  ///< a case is any integers under any keys; nothing is generated
+};
+
+/// One integer of a case line of a free-form problem.
+struct Parameter {
+  std::string name;
+  std::int64_t value = 0;
 };
 
 /// A validated case of one problem.
@@ -65,6 +72,7 @@ struct Case {
   std::int64_t seed = 0;   ///< already combined with POPCORN_SEED when that is set
   std::string kind;        ///< case name in lower case, `dense` when the line names none
   std::string input_path;  ///< --input A.npy: matrices are read instead of generated; else empty
+  std::vector<Parameter> parameters = {};  ///< of a free-form problem, in the line's order
 };
 
 /// True when every `case` value of `lines` (default: dense) is a case name of `problem`.
@@ -73,6 +81,7 @@ bool knows_all_cases(const ProblemInfo& problem, const std::vector<SpecLine>& li
 /// Validates one line against a problem: keys batch, n, cond, seed (all required) and case.
 /// Unknown (with did-you-mean), missing and repeated keys, wrong types, batch or n < 1, cond < 0,
 /// batch * n * n * 4 beyond 2^62 and unknown case names throw Error(case_file) with line and caret.
+/// A line of a free-form problem has integers only, each key once; batch is then 1 and n is 0.
 Case make_case(const SpecLine& line, const ProblemInfo& problem);
 
 }  // namespace kbench

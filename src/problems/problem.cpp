@@ -4,12 +4,13 @@
 #include <array>
 
 #include "problems/eigh_py.h"
+#include "problems/free.h"
 #include "problems/qr_v2.h"
 
 namespace kbench {
 
 std::span<const Problem* const> problems() {
-  static const std::array<const Problem*, 2> table{&qr_v2(), &eigh_py()};
+  static const std::array<const Problem*, 3> table{&qr_v2(), &eigh_py(), &free_problem()};
   return table;
 }
 

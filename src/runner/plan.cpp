@@ -130,6 +130,8 @@ bool knows(const ProblemInfo& problem, std::string_view name) {
 std::vector<const ProblemInfo*> candidate_problems(const Options& options, Problems problems) {
   std::vector<const ProblemInfo*> candidates;
   for (const ProblemInfo* problem : problems) {
+    // Any line of integers would do: it must be asked for, or be the kernel's.
+    if (problem->free_form && (options.kernel.empty() || is_kernel_path(options.kernel))) continue;
     const bool has_kernel = options.kernel.empty() || is_kernel_path(options.kernel) ||
                             !find_plugin(std::string(problem->name), options.kernel).empty();
     if (has_kernel) candidates.push_back(problem);
@@ -162,8 +164,9 @@ std::vector<const ProblemInfo*> problems_of(const Options& options, Problems pro
   return candidates;
 }
 
-/// The case's own seed, or those of the measured loop.
+/// The case's own seed, or those of the measured loop; one call where there are no inputs.
 std::vector<std::int64_t> input_seeds(const Options& options, const Case& spec) {
+  if (spec.n == 0) return {0};
   // A trace looks at the inputs of the measured loop: all of them only where they share one flush.
   const bool traced = options.mode != nullptr && options.mode->id == ModeId::trace;
   if (traced && options.flush.value_or(Flush::clean) != Flush::once) {
@@ -185,6 +188,12 @@ void count_work(const ProblemInfo& problem, PlannedCase& planned) {
 
 void add_rows(const Options& options, const ProblemInfo& problem, const Source& source,
               Plan& plan) {
+  if (problem.free_form && options.verb == Verb::generate) {
+    throw Error(ExitCode::usage,
+                fmt::format("problem `{}` has no inputs to write (its plug-ins make "
+                            "their own data); name another with `--problem`",
+                            problem.name));
+  }
   for (const SpecLine& line : source.rows) {
     PlannedCase planned;
     planned.spec = make_case(line, problem);

@@ -290,6 +290,9 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
   job.exact_repeats = record_.exact_repeats;
   job.range = options_.range;
   job.flush = job_flush();
+  // After the timed repeats of a case; in a leaderboard run nothing touches CUPTI.
+  job.idle_time = mode_.id == ModeId::benchmark && record_.profiler.empty() && record_.device &&
+                  record_.device->kind == DeviceKind::cuda;
   if (is_trace()) request_trace(options_, plan_, i, job);
   job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
   if (mode_.measures) {
@@ -317,6 +320,8 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
   CaseRecord& row = record_.cases[i];
   if (reply.kernel) row.kernel = *reply.kernel;
   row.passed = reply.passed;
+  if (reply.declared_flops > 0) row.flops = reply.declared_flops;
+  if (reply.declared_bytes > 0) row.bytes = reply.declared_bytes;
   row.error = reply.error;
   if (!reply.fresh_inputs.empty()) row.fresh_inputs = reply.fresh_inputs;
   row.reply = std::move(reply);

@@ -49,6 +49,18 @@ std::string launches(const TraceFigures& trace) {
                      count([](const RepeatFigures& r) { return r.memsets; }));
 }
 
+/// By the counts that the problem, or the plug-in, states for a call; empty where there are none.
+std::string rates(const CaseRecord& row, double event_ns) {
+  if (!(event_ns > 0) || (row.flops <= 0 && row.bytes <= 0)) return "";
+  std::string remark;
+  if (row.flops > 0) remark = fmt::format("{:.4g} TFLOP/s", row.flops / event_ns * 1e-3);
+  if (row.bytes > 0) {
+    remark += fmt::format("{}{:.4g} GB/s", remark.empty() ? "" : ", ", row.bytes / event_ns);
+  }
+  return indented(
+      fmt::format("{:<21}  {}, by the event time and the stated counts\n", "rate", remark));
+}
+
 /// A copy's name is no C++ name.
 std::string shown_name(const KernelFigures& k, std::size_t room) {
   return k.kind == ActivityKind::kernel ? short_name(k.name, room) : shorten(k.name, room);
@@ -135,8 +147,9 @@ std::string trace_text(const CaseRecord& row, std::size_t width) {
   const double untraced_ns =
       trace.untraced_event_ns.empty() ? 0 : summarize(trace.untraced_event_ns).median;
   const double event_ns = median_of(trace, [](const RepeatFigures& r) { return r.event_ns; });
-  std::string text = fmt::format("traced, {} repeats of {} call{}\n", trace.repeats.size(),
-                                 trace.calls_per_repeat, trace.calls_per_repeat == 1 ? "" : "s");
+  std::string text = fmt::format("traced, {} repeats of {} call{}{}\n", trace.repeats.size(),
+                                 trace.calls_per_repeat, trace.calls_per_repeat == 1 ? "" : "s",
+                                 row.reply.message == "not checked" ? ", not checked" : "");
   text += line("event", untraced_ns,
                fmt::format("per call, without tracing; with it {} ({:+.1f} %)",
                            format_time(event_ns), 100 * trace.overhead));
@@ -145,6 +158,7 @@ std::string trace_text(const CaseRecord& row, std::size_t width) {
   text += line("busy", median_of(trace, [](const RepeatFigures& r) { return r.busy_ns; }),
                fmt::format("nothing ran in {} of the event time",
                            percent(idle_share(row.reply).value_or(0))));
+  text += rates(row, untraced_ns);
   text += kernel_rows(trace, width);
   for (const std::string& warning : trace.warnings) {
     text += indented(fmt::format("warning: {}\n", to_one_line(warning)));

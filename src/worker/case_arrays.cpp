@@ -79,6 +79,10 @@ CaseArrays::CaseArrays(Device& device, const Problem& problem, const Case& spec,
   for (const OutputShape& shape : problem.outputs()) {
     shapes_.outputs.push_back(make_tensor(shape.rank, batch_, n_, layout_));
   }
+  for (const Parameter& parameter : spec.parameters) {
+    parameters_.push_back({parameter.name.c_str(), parameter.value});
+  }
+  if (!has_arrays()) return;
   allocate_guarded();
   if (holds == Holds::calls_and_snapshot) allocate_snapshot();
 }
@@ -125,11 +129,13 @@ kbench_call CaseArrays::shapes(char* error, std::uint32_t error_size) {
   kbench_call call{};
   call.inputs = &shapes_.input;
   call.outputs = shapes_.outputs.data();
-  call.input_count = 1;
+  call.input_count = has_arrays() ? 1 : 0;
   call.output_count = static_cast<std::int32_t>(shapes_.outputs.size());
   call.stream = device_.stream();
   call.error = error;
   call.error_size = error_size;
+  call.parameters = parameters_.data();
+  call.parameter_count = static_cast<std::int32_t>(parameters_.size());
   return call;
 }
 
@@ -183,6 +189,7 @@ void CaseArrays::poison_outputs() {
 }
 
 void CaseArrays::take_snapshot() {
+  if (!has_arrays()) return;
   device_.copy(snapshot_.get(), guarded_.data(output_index(0, 0)), snapshot_.bytes());
 }
 
@@ -200,6 +207,7 @@ bool CaseArrays::input_is_poison(std::int64_t j) const {
 }
 
 std::string CaseArrays::changed_since_snapshot() const {
+  if (!has_arrays()) return "";
   if (device_.equal(guarded_.data(output_index(0, 0)), snapshot_.get(), snapshot_.bytes())) {
     return "";
   }

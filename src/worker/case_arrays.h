@@ -27,7 +27,8 @@ void require_memory(Device& device, const Problem& problem, const Case& spec, st
 /// workspace; freed together.
 class CaseArrays {
  public:
-  /// Allocates all but the workspace. `layout`: of matrix outputs.
+  /// Allocates all but the workspace. `layout`: of matrix outputs. A free-form problem has no
+  /// arrays but the workspace. `spec` outlives the object.
   CaseArrays(Device& device, const Problem& problem, const Case& spec, std::int32_t layout,
              std::int64_t count, Holds holds);
   CaseArrays(const CaseArrays&) = delete;
@@ -76,6 +77,7 @@ class CaseArrays {
   };
   void allocate_guarded();
   void allocate_snapshot();
+  bool has_arrays() const { return !problem_.info().free_form; }
   std::size_t output_index(std::size_t j, std::size_t output) const;
 
   Device& device_;
@@ -89,6 +91,7 @@ class CaseArrays {
   GuardedBuffers workspace_;
   Tensors shapes_;
   std::vector<Tensors> tensors_;
+  std::vector<kbench_parameter> parameters_;  // of a problem without arrays; names are the case's
   std::vector<kbench_call> calls_;
 };
 

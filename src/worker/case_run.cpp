@@ -96,7 +96,12 @@ void CaseRun::set_up() {
   if (measures) reply_.fresh_inputs = inputs_->mode();
 
   const Clock::time_point begin = Clock::now();
-  session_.create(arrays_->shapes(session_.error_text(), session_.error_size()));
+  kbench_call shapes = arrays_->shapes(session_.error_text(), session_.error_size());
+  kbench_work work{};
+  if (problem_.info().free_form) shapes.work = &work;
+  session_.create(shapes);
+  reply_.declared_flops = work.flops;
+  reply_.declared_bytes = work.bytes;
   reply_.workspace_bytes = session_.workspace_bytes();
   arrays_->complete(reply_.workspace_bytes, session_.error_text(), session_.error_size());
   session_.prepare(arrays_->calls());

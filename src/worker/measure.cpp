@@ -8,11 +8,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/stats.h"
 #include "worker/blame.h"
 #include "worker/case_run.h"
+#include "worker/flush.h"
+#include "worker/trace_run.h"
 
 namespace kbench {
 namespace {
@@ -73,8 +76,7 @@ std::int64_t calls_of(const Job& job, Pass pass) {
 
 class Loop {
  public:
-  Loop(CaseRun& run, const TurnSource& turns)
-      : run_(run), turns_(turns), device_(run.device()), stopwatch_(device_.make_stopwatch()) {}
+  Loop(CaseRun& run, const TurnSource& turns) : run_(run), turns_(turns), device_(run.device()) {}
 
   void check();
   void measure();
@@ -89,11 +91,18 @@ class Loop {
   /// What lies between flush and snapshot. False when a call failed; the range is closed all the
   /// same.
   bool timed_window(Pass pass, bool range);
+  /// `count` calls from `first` on, under one clock and in one capture range: all calls of a
+  /// repeat, or one where the cache is flushed before each.
+  bool timed_stretch(Pass pass, std::size_t first, std::size_t count, bool range);
+  /// Of all stretches of the last window together.
+  double elapsed_ns() const;
   /// One call in the capture range, waited for inside it.
   bool profiled_call(bool range);
   void warm_up(const StopLimits& limits);
   void checked_pass(Stage stage);
   void timed_repeats();
+  /// One more repeat, traced and untimed, for the share of the event time in which nothing ran.
+  void idle_repeat();
   /// Guards, late work, inputs and every output of the repeat just made.
   void judge(Pass pass);
   /// False when the job is paced and the runner wants no more repeats.
@@ -108,7 +117,8 @@ class Loop {
   CaseRun& run_;
   const TurnSource& turns_;
   Device& device_;
-  std::unique_ptr<Stopwatch> stopwatch_;
+  std::vector<std::unique_ptr<Stopwatch>> stopwatches_;  // one a stretch
+  std::size_t stretches_ = 0;                            // of the last window
   double slowest_s_ = 0;
   double rest_ns_ = 0;  // the wait for the device behind that for the stream
   bool called_ = false;
@@ -138,7 +148,7 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range) {
   // From the flush to the end of the range: no wait, and nothing on the device but the kernel's
   // own. Directly behind it the outputs are copied on the same stream: work that is not done by
   // then has not been timed, and leaves NaN in the copy, which is what is judged.
-  device_.flush_cache();
+  flush_cache(device_, run_.job().flush);
   bool succeeded = true;
   blame_kernel(run_, [&] {
     succeeded = timed_window(pass, range);
@@ -149,30 +159,52 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range) {
   });
   session.calls_done();
   if (!succeeded) session.throw_failure(k_range);
-  return stopwatch_->elapsed_ns() / static_cast<double>(count());
+  return elapsed_ns() / static_cast<double>(count());
 }
 
 bool Loop::timed_window(Pass pass, bool range) {
-  KernelSession& session = run_.session();
   const std::span<const kbench_call> calls =
       run_.calls().first(static_cast<std::size_t>(calls_of(run_.job(), pass)));
+  const Flush flush = run_.job().flush;
+  const bool each = flush == Flush::cold || flush == Flush::clean;
+  const std::size_t stretch = each ? 1 : calls.size();
+  bool succeeded = true;
+  stretches_ = 0;
+  for (std::size_t first = 0; first < calls.size() && succeeded; first += stretch) {
+    if (first > 0) flush_cache(device_, flush);
+    succeeded = timed_stretch(pass, first, stretch, range);
+  }
+  return succeeded;
+}
+
+bool Loop::timed_stretch(Pass pass, std::size_t first, std::size_t count, bool range) {
+  KernelSession& session = run_.session();
+  const std::span<const kbench_call> calls = run_.calls();
   const bool audits = pass.stage == Stage::audit;
+  if (stretches_ == stopwatches_.size()) stopwatches_.push_back(device_.make_stopwatch());
+  Stopwatch& stopwatch = *stopwatches_[stretches_++];
   bool succeeded = true;
   if (range) {
     device_.profiler_start();
     device_.range_push(k_range);
   }
-  stopwatch_->start();
-  for (std::size_t j = 0; j < calls.size() && succeeded; ++j) {
+  stopwatch.start();
+  for (std::size_t j = first; j < first + count && succeeded; ++j) {
     if (audits) run_.bring_input(static_cast<std::int64_t>(j));
     succeeded = session.enqueue(calls[j]);
   }
-  stopwatch_->stop();
+  stopwatch.stop();
   if (range) {
     device_.range_pop();
     device_.profiler_stop();
   }
   return succeeded;
+}
+
+double Loop::elapsed_ns() const {
+  double sum_ns = 0;
+  for (std::size_t k = 0; k < stretches_; ++k) sum_ns += stopwatches_[k]->elapsed_ns();
+  return sum_ns;
 }
 
 void Loop::warm_up(const StopLimits& limits) {
@@ -206,7 +238,7 @@ void Loop::checked_pass(Stage stage) {
 
 void Loop::judge(Pass pass) {
   run_.progress().own_code("check", pass.number);
-  run_.inspect(rest_ns_, stopwatch_->elapsed_ns());
+  run_.inspect(rest_ns_, elapsed_ns());
   const std::int64_t made = calls_of(run_.job(), pass);
   for (std::int64_t j = 0; j < made; ++j) run_.check_output(j);
   for (std::int64_t j = made; j < count(); ++j) run_.require_untouched(j, made);
@@ -262,6 +294,20 @@ void Loop::measure() {
   if (run_.job().warm_up) warm_up(*run_.job().warm_up);
   checked_pass(Stage::checked);
   timed_repeats();
+  if (run_.job().idle_time) idle_repeat();
+}
+
+void Loop::idle_repeat() {
+  Reply& reply = run_.reply();
+  const auto next = static_cast<std::int64_t>(reply.samples_ns.size()) + 1;
+  try {
+    reply.idle = trace_idle_time(run_, next, open_cupti_tracer);
+  } catch (const DeviceError&) {
+    throw;
+  } catch (const Error& error) {
+    // The case has passed: not to know this is no failure of it.
+    reply.idle_unknown = error.what();
+  }
 }
 
 void Loop::check() { checked_pass(Stage::published); }

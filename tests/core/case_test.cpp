@@ -115,3 +115,25 @@ TEST_CASE("a problem knows a file when it knows every case name in it") {
   without_dense.cases = {"upper"};
   CHECK_FALSE(knows_all_cases(without_dense, parse_spec_text("n: 1", "a")));
 }
+
+TEST_CASE("a line of a free-form problem is any integers, each key once") {
+  ProblemInfo info{};
+  info.name = "free";
+  info.free_form = true;
+  const auto make = [&](const std::string& text) {
+    return make_case(parse_spec_line(text, "s.txt", 4), info);
+  };
+  const Case spec = make("m: 4096; batch: 2; k: -1");
+  CHECK(spec.batch == 1);
+  CHECK(spec.n == 0);
+  REQUIRE(spec.parameters.size() == 3);
+  CHECK(spec.parameters[0].name == "m");
+  CHECK(spec.parameters[0].value == 4096);
+  CHECK(spec.parameters[1].name == "batch");
+  CHECK(spec.parameters[2].value == -1);
+  CHECK_THAT(error_of([&] { make("m: 1; m: 2"); }).text,
+             StartsWith("s.txt:4:7: key `m` is repeated; keep one of the two"));
+  CHECK_THAT(error_of([&] { make("m: fast"); }).text,
+             StartsWith("s.txt:4:4: `m` needs an integer (got the name `fast`; problem free takes "
+                        "nothing else); write one number"));
+}

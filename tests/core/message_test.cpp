@@ -39,7 +39,7 @@ DeviceInfo some_device() {
           "cuda_event"};
 }
 
-Case some_case() { return {"qr_v2", "n: 1\t", 20, 32, 1, 43214, "mixed", "A.npy"}; }
+Case some_case() { return {"qr_v2", "n: 1\t", 20, 32, 1, 43214, "mixed", "A.npy", {{"m", 4}}}; }
 
 Job some_job() {
   return {"t",           JobKind::generate,
@@ -98,6 +98,8 @@ Reply some_reply() {
   r.trace = some_trace();
   r.idle = IdleTime{25, 10};
   r.idle_unknown = "no reason";
+  r.declared_flops = 12;
+  r.declared_bytes = 13;
   return r;
 }
 

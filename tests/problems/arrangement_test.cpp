@@ -194,6 +194,7 @@ KBENCH_DEVICE_TEST(
                                          "lapack_band_even_high_magnitude",
                                          "lapack_band_even_low_magnitude"};
   for (const Problem* problem : problems()) {
+    if (problem->info().free_form) continue;
     for (const std::string_view kind : problem->info().cases) {
       const bool eigh = problem->info().name == "eigh_py";
       CAPTURE(problem->info().name, kind);
@@ -248,6 +249,7 @@ KBENCH_DEVICE_TEST(mixed_bands_stay, "in a mixed batch only planted spectra chan
 KBENCH_DEVICE_TEST(own_input_renewed,
                    "a user's own matrices keep every magnitude, and of QR every place") {
   for (const Problem* problem : problems()) {
+    if (problem->info().free_form) continue;
     CAPTURE(problem->info().name);
     Case spec = case_of("lapack_zero", 3, 12);  // the name means nothing for own matrices
     spec.input_path = "A.npy";
@@ -276,6 +278,7 @@ TEST_CASE("only cases without structure are held to the nominal operations") {
   const std::map<std::string_view, std::set<std::string_view>> unstructured{
       {"qr_v2", {"dense", "rowscale", "nearcollinear"}}, {"eigh_py", {"dense", "psd"}}};
   for (const Problem* problem : problems()) {
+    if (problem->info().free_form) continue;
     for (const std::string_view kind : problem->info().cases) {
       CAPTURE(problem->info().name, kind);
       CHECK(problem->needs_nominal_flops(case_of(kind, 2, 8)) ==

@@ -60,7 +60,8 @@ Solved solve(const std::string& library) {
   outputs[0].data = solved.matrix.data();
   outputs[1].data = solved.vector.data();
   char error[200] = "";
-  kbench_call call{&input, outputs, 1, 2, nullptr, nullptr, 0, error, sizeof error};
+  kbench_call call{&input, outputs,      1, 2,       nullptr, nullptr, 0,
+                   error,  sizeof error, 0, nullptr, nullptr};
   void* state = nullptr;
   if (kernel->create != nullptr) REQUIRE(kernel->create(&call, &state) == 0);
   if (kernel->workspace_bytes != nullptr) call.workspace_bytes = kernel->workspace_bytes(state);

@@ -305,3 +305,51 @@ TEST_CASE("a descriptor with the required function alone is enough") {
   CHECK(bench.reply.workspace_bytes == 0);
   CHECK(bench.reply.kernel_report.empty());
 }
+
+TEST_CASE("a flush before every call puts a clock and a range of its own around each") {
+  struct Row {
+    Flush flush;
+    std::int64_t flushes, cleanings, clocks;  // of one repeat of two calls
+  };
+  const Row rows[] = {{Flush::once, 1, 0, 1},
+                      {Flush::cold, 2, 0, 2},
+                      {Flush::clean, 2, 2, 2},
+                      {Flush::none, 0, 0, 1}};
+  for (const Row& row : rows) {
+    CAPTURE(to_string(row.flush));
+    Bench bench;
+    bench.job.flush = row.flush;
+    bench.run();
+    REQUIRE(bench.error.empty());
+    CHECK(bench.count("flush_cache") == 1 + row.flushes);  // the first allocates the buffer
+    CHECK(bench.count("clean_cache") == row.cleanings);
+    CHECK(bench.count("start") == row.clocks);
+    CHECK(bench.count("profiler_start") == row.clocks);
+    REQUIRE(bench.reply.samples_ns.size() == 1);
+    CHECK(bench.reply.samples_ns.front() == 500 * static_cast<double>(row.clocks));
+  }
+}
+
+TEST_CASE("with a flush before every call nothing but that call lies between flush and clock") {
+  Bench bench;
+  bench.job.flush = Flush::clean;
+  bench.run();
+  const Diary window = bench.between("flush_cache", "drain", 1);
+  const Diary call = {"flush_cache",  "clean_cache",   "profiler_start", "push custom_kernel",
+                      "start",        "custom_kernel", "stop",           "pop",
+                      "profiler_stop"};
+  Diary expected = call;
+  expected.insert(expected.end(), call.begin(), call.end());
+  for (const char* entry : {"copy", "check_launch", "drain"}) expected.push_back(entry);
+  CHECK(window == expected);
+}
+
+TEST_CASE("where nothing can be traced the idle time is unknown, in words, and the case passes") {
+  if (cuda_device_count(nullptr) > 0) return;
+  Bench bench;
+  bench.job.idle_time = true;
+  bench.run();
+  CHECK(bench.error.empty());
+  CHECK_FALSE(bench.reply.idle);
+  CHECK_THAT(bench.reply.idle_unknown, StartsWith("no tracing ("));
+}

@@ -41,6 +41,29 @@ TEST_CASE("auto takes the kernel's own device") {
   CHECK(hello.note.empty());
 }
 
+TEST_CASE(
+    "a free kernel gets the integers of its line, says what a call takes, and is not checked") {
+  Job job = make_job(JobKind::measure, plugin_path("free_sum"), "free", 1, 0, "free");
+  job.seeds = {0};
+  job.fresh_inputs = true;
+  job.spec.parameters = {{"other", 3}, {"length", 100000}};
+  WorkerProcess worker;
+  REQUIRE(worker.set_up(setup_for(plugin_path("free_sum"))).error.empty());
+  const std::optional<Reply> reply = worker.run(job);
+  REQUIRE(reply);
+  CHECK(reply->error.empty());
+  CHECK(reply->passed);
+  CHECK(reply->message == "not checked");
+  CHECK(reply->samples_ns.size() == 3);
+  CHECK(reply->declared_bytes == 4e5);
+  CHECK(reply->declared_flops == 1e5);
+  CHECK(reply->fresh_inputs == "fixed");
+  job.spec.parameters = {{"other", 3}};
+  const std::optional<Reply> refused = worker.run(job);
+  REQUIRE(refused);
+  CHECK(refused->error == "create failed (code 1): length is missing");
+}
+
 TEST_CASE("plug-ins that cannot be used are refused at set-up, in exact words") {
   struct Row {
     std::string path;
@@ -48,8 +71,8 @@ TEST_CASE("plug-ins that cannot be used are refused at set-up, in exact words") 
   };
   const std::string missing = plugin_path("does_not_exist");
   const Row rows[] = {
-      {plugin_path("wrong_abi"), "kernel `" + plugin_path("wrong_abi") + "` has ABI version 7 ",
-       "(this kbench has 1); rebuild it with this kbench's kernels/kbench_kernel.h"},
+      {plugin_path("wrong_abi"), "kernel `" + plugin_path("wrong_abi") + "` has ABI version 8 ",
+       "(this kbench has 2); rebuild it with this kbench's kernels/kbench_kernel.h"},
       {plugin_path("no_descriptor"),
        "kernel `" + plugin_path("no_descriptor") + "` exports no `kbench_kernel_descriptor` ",
        "(not a kbench plug-in, or the symbol is hidden or C++-mangled); define it with extern "

@@ -189,6 +189,20 @@ TEST_CASE("a wrong output fails a trace as it fails a test") {
   CHECK(bench.error.find("H is no copy of A") == 0);
 }
 
+TEST_CASE("the idle time comes from one traced repeat of all calls of a case") {
+  TraceBench bench(Flush::once);
+  current_kernel = &bench.kernel;
+  const EventSink sink = [](const Event&) {};
+  const Progress progress("t", sink, 60);
+  CaseRun run(bench.device, bench.problem, bench.table, bench.job, progress, bench.reply);
+  run.set_up();
+  const IdleTime idle = trace_idle_time(
+      run, 4, [&] { return std::make_unique<FakeTracer>(bench.device.diary, bench.kernel, 0); });
+  CHECK(bench.kernel.calls == 2);
+  CHECK(idle.event_ns == 2500);  // per call
+  CHECK(idle.busy_ns == 200);
+}
+
 TEST_CASE("the Chrome trace is written where it is asked for, before any filter is judged") {
   const TemporaryFolder folder("chrome_trace");
   TraceBench bench;
