@@ -45,6 +45,17 @@ TEST_CASE("a traced case is shown with its events, span, gap and kernels") {
   CHECK(trace_text(traced_case(), 0) == expected);
 }
 
+TEST_CASE("a kernel that states its bytes and flops gets its rates, and an unchecked one says so") {
+  CaseRecord row = traced_case();
+  row.reply.message = "not checked";
+  row.flops = 18e6;
+  row.bytes = 9000;
+  const std::string text = trace_text(row, 0);
+  CHECK(text.find("traced, 2 repeats of 1 call, not checked\n") == 0);
+  CHECK(text.find("    rate                   2 TFLOP/s, 1 GB/s, by the event time and the stated "
+                  "counts\n") != std::string::npos);
+}
+
 TEST_CASE("the JSON of a trace has whole names and every repeat; an untraced case has none") {
   const auto json = trace_json(traced_case().reply);
   CHECK(json.at("kernels").at(0).at("name") == "void a::panel<float, (int)8>(float*)");
