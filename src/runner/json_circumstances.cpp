@@ -1,4 +1,5 @@
-// Objects of docs/results.md about clocks. Judges nothing itself and writes no file.
+// Objects of docs/results.md about the device and its clocks. Judges nothing itself and writes no
+// file.
 #include "runner/json_circumstances.h"
 
 #include <optional>
@@ -33,6 +34,26 @@ Json clocks_json(const Clocks& clocks) {
           {"after", state_json(clocks.after)},
           {"absent", clocks.absent.empty() ? Json(nullptr) : Json(to_valid_utf8(clocks.absent))},
           {"warnings", clock_warnings(clocks)}};
+}
+
+nlohmann::ordered_json device_json(const DeviceInfo& device) {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : device.libraries)
+    libraries[to_valid_utf8(name)] = to_valid_utf8(version);
+  return {{"kind", to_string(device.kind)},
+          {"index", device.index},
+          {"name", to_valid_utf8(device.name)},
+          {"uuid", to_valid_utf8(device.uuid)},
+          {"capability", to_valid_utf8(device.capability)},
+          {"driver", to_valid_utf8(device.driver)},
+          {"runtime", to_valid_utf8(device.runtime)},
+          {"libraries", libraries},
+          {"memory_bytes", device.memory_bytes},
+          {"free_bytes", device.free_bytes},
+          {"cache_bytes", device.cache_bytes},
+          {"flush_bytes", device.flush_bytes},
+          {"multiprocessors", device.multiprocessors},
+          {"clock", to_valid_utf8(device.clock)}};
 }
 
 }  // namespace kbench

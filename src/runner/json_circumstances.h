@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clocks.h"
+#include "core/message.h"
 
 namespace kbench {
 
+nlohmann::ordered_json device_json(const DeviceInfo& device);
 nlohmann::ordered_json clocks_json(const Clocks& clocks);
 
 }  // namespace kbench
