@@ -36,7 +36,8 @@ std::string usage(const VerbRow& row) {
 std::string argument(std::string_view name, std::string_view values, std::string_view help) {
   if (name.empty()) return "";
   std::string text = fmt::format(".TP\n\\fI{}\\fR", roff(name));
-  if (values.find_first_not_of(' ') != std::string_view::npos) text.append(" ").append(roff(values));
+  if (values.find_first_not_of(' ') != std::string_view::npos)
+    text.append(" ").append(roff(values));
   return text + fmt::format("\n{}\n", roff(help));
 }
 
