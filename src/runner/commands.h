@@ -1,6 +1,8 @@
 // The verbs beside the modes.
 #pragma once
 
+#include <string>
+
 #include "runner/options.h"
 #include "runner/plan.h"
 #include "runner/session.h"
@@ -27,6 +29,11 @@ ExitCode profile_command(const Options& options, Problems problems);
 /// `kbench compare` of two kernels or more: a line a case on stdout. `start` starts their workers.
 ExitCode compare(const Options& options, Problems problems, const Session::Start& start,
                  Watch& watch);
+
+/// Completion scripts and the manual page, from the tables of verbs and flags.
+std::string bash_completion();
+std::string zsh_completion();
+std::string man_page();
 
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);

@@ -195,6 +195,10 @@ constexpr std::array k_verbs = {
             "print the command line that shows one case to a profiler",
             "eval \"$(kbench profile-command nsys shape.txt --kernel my.cu)\"", "FILE",
             "cases; the first one, or that of --only, is shown"},
+    VerbRow{Verb::completion, "completion", "SHELL", "bash|zsh", "shell that completes",
+            "print the script that completes kbench's words in a shell",
+            "kbench completion bash > ~/.local/share/bash-completion/completions/kbench"},
+    VerbRow{Verb::man, "man", "", "", "", "print the manual page", "kbench man | man -l -"},
     VerbRow{
         Verb::compare, "compare", "KERNEL", "KERNEL KERNEL ... [FILE]",
         "kernels as for --kernel, the first is what the others are compared with; then the cases",
@@ -228,11 +232,25 @@ const std::array k_flags = {
          [](Options& o, Text text, Text source) { parse_devices(o, text, source); }},
     Flag{"no-lock", "", "use a CUDA device even while another kbench uses it", k_work,
          [](Options& o, Text text, Text source) { o.lock = !parse_switch(text, source); }},
+    Flag{"case", "'LINE'",
+         "run this case instead of FILE; `{32..512*2}` and `{a,b}` in it stand for several; may be "
+         "repeated",
+         k_work, [](Options& o, Text text, Text) { o.case_lines.push_back(text); },
+         true},
+    Flag{"filter", "'CONDITIONS'", "run only the cases for which all hold: `n >= 512; case = mixed`",
+         k_work,
+         [](Options& o, Text text, Text source) {
+           o.filter = parse_case_filter(text, source);
+           o.filter_text = text;
+         }},
     Flag{"only", "I[,J]", "run only the cases with these numbers, as the table shows them",
          k_work | k_command,
          [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},
     Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
          [](Options& o, Text text, Text) { o.json = text; }},
+    Flag{"json", "", "print JSON", bit(Verb::list),
+         [](Options& o, Text text, Text source) { o.list_json = parse_switch(text, source); },
+         false, false},
     Flag{"csv", "PATH", "the same as comma-separated values, one line a case", k_modes,
          [](Options& o, Text text, Text) { o.csv = text; }},
     Flag{"markdown", "PATH", "the same as a Markdown table", k_modes,

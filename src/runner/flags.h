@@ -30,7 +30,8 @@ struct Flag {
   /// Sets the option from text; `source` is `--name` or the variable, for messages.
   void (*set)(Options& options, const std::string& text, const std::string& source);
 
-  bool repeatable = false;  ///< may be given several times
+  bool repeatable = false;       ///< may be given several times
+  bool from_environment = true;  ///< has a variable
 
   bool belongs_to(Verb verb) const { return (verbs >> static_cast<unsigned>(verb) & 1u) != 0; }
 };

@@ -41,26 +41,6 @@ Json machine_json(const MachineInfo& machine) {
           {"memory_bytes", machine.memory_bytes}};
 }
 
-Json device_json(const DeviceInfo& device) {
-  Json libraries = Json::object();
-  for (const auto& [name, version] : device.libraries)
-    libraries[to_valid_utf8(name)] = text(version);
-  return {{"kind", to_string(device.kind)},
-          {"index", device.index},
-          {"name", text(device.name)},
-          {"uuid", text(device.uuid)},
-          {"capability", text(device.capability)},
-          {"driver", text(device.driver)},
-          {"runtime", text(device.runtime)},
-          {"libraries", libraries},
-          {"memory_bytes", device.memory_bytes},
-          {"free_bytes", device.free_bytes},
-          {"cache_bytes", device.cache_bytes},
-          {"flush_bytes", device.flush_bytes},
-          {"multiprocessors", device.multiprocessors},
-          {"clock", text(device.clock)}};
-}
-
 Json places_json(const RunRecord& record) {
   Json places = Json::array();
   for (const PlaceRecord& place : record.places) {

@@ -1,4 +1,5 @@
-// Objects of docs/results.md about clocks and launches. Judges nothing itself and writes no file.
+// Objects of docs/results.md about the device, its clocks and launches. Judges nothing itself and
+// writes no file.
 #include "runner/json_circumstances.h"
 
 #include <optional>
@@ -56,6 +57,26 @@ Json launch_costs_json(const LaunchCosts& costs) {
   return {{"event_pair", known(costs.event_pair_ns)},
           {"empty_kernel", known(costs.empty_kernel_ns)},
           {"empty_kernel_idle", known(costs.empty_kernel_idle_ns)}};
+}
+
+nlohmann::ordered_json device_json(const DeviceInfo& device) {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : device.libraries)
+    libraries[to_valid_utf8(name)] = to_valid_utf8(version);
+  return {{"kind", to_string(device.kind)},
+          {"index", device.index},
+          {"name", to_valid_utf8(device.name)},
+          {"uuid", to_valid_utf8(device.uuid)},
+          {"capability", to_valid_utf8(device.capability)},
+          {"driver", to_valid_utf8(device.driver)},
+          {"runtime", to_valid_utf8(device.runtime)},
+          {"libraries", libraries},
+          {"memory_bytes", device.memory_bytes},
+          {"free_bytes", device.free_bytes},
+          {"cache_bytes", device.cache_bytes},
+          {"flush_bytes", device.flush_bytes},
+          {"multiprocessors", device.multiprocessors},
+          {"clock", to_valid_utf8(device.clock)}};
 }
 
 }  // namespace kbench

@@ -7,9 +7,11 @@
 
 #include "core/clocks.h"
 #include "core/launch.h"
+#include "core/message.h"
 
 namespace kbench {
 
+nlohmann::ordered_json device_json(const DeviceInfo& device);
 nlohmann::ordered_json clocks_json(const Clocks& clocks);
 /// null without `queued`.
 nlohmann::ordered_json queued_json(const std::optional<QueuedFigures>& queued);

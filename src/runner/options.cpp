@@ -41,9 +41,10 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
                           verb == nullptr ? "" : verb->name));
 }
 
-const Flag* find_flag(std::string_view name) {
+/// The row for a verb; null: of any.
+const Flag* find_flag(std::string_view name, const VerbRow* verb) {
   for (const Flag& flag : flags()) {
-    if (flag.name == name) return &flag;
+    if (flag.name == name && (verb == nullptr || flag.belongs_to(verb->verb))) return &flag;
   }
   return nullptr;
 }
@@ -55,7 +56,8 @@ std::size_t find_verb(const Words& words) {
     if (word.empty() || word[0] != '-') return i;
     if (word == "-h" || word == "--help" || word == "--version") continue;
     const std::size_t equals = word.find('=');
-    const Flag* flag = word.starts_with("--") ? find_flag(word.substr(2, equals - 2)) : nullptr;
+    const Flag* flag =
+        word.starts_with("--") ? find_flag(word.substr(2, equals - 2), nullptr) : nullptr;
     if (flag == nullptr) refuse_flag(word, nullptr);
     if (!flag->value.empty() && equals == std::string::npos) ++i;
   }
@@ -77,7 +79,7 @@ std::string general_help() {
       "kbench: benchmark runner and correctness checker for batched QR and symmetric "
       "eigenproblems\n"
       "\nUsage: kbench VERB [FILE] [options]\n\nVerbs:\n";
-  for (const VerbRow& row : verbs()) text += fmt::format("  {:<12} {}\n", row.name, row.summary);
+  for (const VerbRow& row : verbs()) text += fmt::format("  {:<16} {}\n", row.name, row.summary);
   text +=
       "\nFILE has one case a line (`batch: 20; n: 32; cond: 1; seed: 43214`) or is a task file "
       "(YAML);\nwithout FILE the shipped task file of each problem is taken.\n"
@@ -114,7 +116,7 @@ CommandLine parse_words(const VerbRow& row, Words words) {
   if (row.takes_words) {
     app.add_option(std::string(row.argument), line.words, std::string(row.argument_help))
         ->option_text(std::string(row.argument_values));
-  } else {
+  } else if (!row.argument.empty()) {
     add(row.argument, line.argument, row.argument_help, row.argument_values);
   }
   if (!row.second_argument.empty()) {
@@ -123,7 +125,10 @@ CommandLine parse_words(const VerbRow& row, Words words) {
   for (const Flag& flag : flags()) {
     if (!flag.belongs_to(row.verb)) continue;
     const std::string name = fmt::format("--{}", flag.name);
-    const std::string help = fmt::format("{} [{}]", flag.help, environment_name(flag));
+    // Const: a flag would be bound to a string that can be written.
+    const std::string help =
+        fmt::format("{}{}", flag.help,
+                    flag.from_environment ? fmt::format(" [{}]", environment_name(flag)) : "");
     CLI::Option* option = flag.value.empty() ? app.add_flag(name, help)
                                              : app.add_option(name, line.values[flag.name], help);
     if (!flag.value.empty()) {
@@ -160,7 +165,7 @@ CommandLine parse_words(const VerbRow& row, Words words) {
   for (const auto& [name, option] : given) {
     if (option->count() == 0) {
       line.values.erase(name);
-    } else if (find_flag(name)->value.empty()) {
+    } else if (find_flag(name, &row)->value.empty()) {
       line.values[name] = {"on"};
     }
   }
@@ -186,6 +191,7 @@ void apply(const VerbRow& row, const CommandLine& line, std::string_view popcorn
       }
       continue;
     }
+    if (!flag.from_environment) continue;
     const std::string variable = environment_name(flag);
     const char* value = std::getenv(variable.c_str());
     if (value != nullptr && *value != '\0') flag.set(options, value, variable);
@@ -203,6 +209,12 @@ void check_together(const VerbRow& row, const Options& options) {
     throw Error(ExitCode::usage,
                 fmt::format("`--input {}` and FILE `{}` exclude each other; leave one out",
                             options.input, options.file));
+  }
+  if (!options.case_lines.empty() && !(options.file.empty() && options.input.empty())) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("`--case` and {} exclude each other; leave one out",
+                    options.file.empty() ? "`--input`" : fmt::format("FILE `{}`", options.file)));
   }
   const bool several = options.all_devices || !options.devices.empty();
   if (several && options.device.kind != DeviceRequest::Kind::automatic) {
@@ -235,6 +247,12 @@ void check_together(const VerbRow& row, const Options& options) {
     throw Error(ExitCode::usage,
                 "`kbench profile-command` needs a profiler; name it, as in `kbench "
                 "profile-command nsys shape.txt`");
+  }
+  if (row.verb == Verb::completion && options.shell != "bash" && options.shell != "zsh") {
+    throw Error(ExitCode::usage,
+                fmt::format("no completion for shell `{}`; give bash or zsh, as in `kbench "
+                            "completion bash`",
+                            to_one_line(options.shell)));
   }
   if (row.verb == Verb::list && !options.file.empty()) {
     const std::vector<std::string_view> nouns = {"problems", "cases", "kernels", "devices"};
@@ -276,6 +294,7 @@ Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn
   options.words = line.words;
   if (row.verb == Verb::new_kernel) options.problem = line.argument;
   if (row.verb == Verb::profile_command) options.tool = line.argument;
+  if (row.verb == Verb::completion) options.shell = line.argument;
   options.command_line.assign(argv, argv + argc);
   apply(row, line, popcorn_seed, options);
   check_together(row, options);

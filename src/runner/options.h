@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/case_filter.h"
 #include "core/message.h"
 #include "core/mode.h"
 #include "runner/terminal.h"
@@ -24,6 +25,8 @@ enum class Verb {
   list,
   new_kernel,
   build,
+  completion,
+  man,
   profile_command,
   compare
 };
@@ -47,9 +50,12 @@ struct Options {
   std::string kernel;
   std::vector<std::string> nvcc_flags;  ///< words for the compiler of a kernel source
   DeviceRequest device;
-  std::vector<DeviceRequest> devices;      ///< --devices, one worker each; empty: `device` alone
-  bool all_devices = false;                ///< --devices all: every CUDA device
-  bool lock = true;                        ///< one measurement at a time on a CUDA device
+  std::vector<DeviceRequest> devices;   ///< --devices, one worker each; empty: `device` alone
+  bool all_devices = false;             ///< --devices all: every CUDA device
+  bool lock = true;                     ///< one measurement at a time on a CUDA device
+  std::vector<std::string> case_lines;  ///< --case, with braces, in place of FILE
+  std::vector<CaseCondition> filter;    ///< --filter; empty: all
+  std::string filter_text;
   std::vector<std::int64_t> only;          ///< ascending, no repeats; empty: all
   std::string json, csv, markdown, junit;  ///< paths of the documents; empty: not written
   std::vector<std::pair<std::string, std::string>> tags;  ///< --tag, in the order given
@@ -75,7 +81,9 @@ struct Options {
   std::string out;
   std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark
-  bool quiet = false;             ///< no progress
+  bool list_json = false;
+  std::string shell;   ///< of `completion`
+  bool quiet = false;  ///< no progress
   ColorChoice color = ColorChoice::automatic;
 
   std::vector<std::string> command_line;

@@ -14,6 +14,7 @@
 
 #include "core/npy.h"
 #include "core/seed.h"
+#include "core/sweep.h"
 #include "core/task_file.h"
 #include "core/text.h"
 #include "runner/paths.h"
@@ -82,6 +83,19 @@ Source read_source(const Options& options, const std::string& path) {
   }
   source.problem = task.problem;
   source.time_limit_s = own_limit(options, task);
+  return source;
+}
+
+/// The lines of --case; each that comes out of braces is one row.
+Source read_case_lines(const Options& options) {
+  Source source;
+  source.path = "--case";
+  for (const std::string& text : options.case_lines) {
+    for (const std::string& line : expand_sweep(text, source.path)) {
+      source.rows.push_back(
+          parse_spec_line(line, source.path, static_cast<int>(source.rows.size()) + 1));
+    }
+  }
   return source;
 }
 
@@ -288,6 +302,13 @@ void select(const Options& options, Plan& plan) {
     for (std::int64_t i : options.only) kept.push_back(plan.cases[static_cast<std::size_t>(i)]);
     plan.cases = std::move(kept);
   }
+  std::erase_if(plan.cases,
+                [&](const PlannedCase& planned) { return !matches(options.filter, planned.spec); });
+  if (plan.cases.empty()) {
+    throw Error(ExitCode::usage, fmt::format("no case matches `--filter {}` ({} cases are there); "
+                                             "loosen the conditions",
+                                             to_one_line(options.filter_text), count));
+  }
   if (options.mode != nullptr && options.mode->only_first_case) plan.cases.resize(1);
 }
 
@@ -312,10 +333,11 @@ Plan make_plan(const Options& options, Problems problems,
   if (!options.problem.empty()) find_problem_info(problems, options.problem);
   if (!options.input.empty()) {
     add_input(options, problem_of_input(options, problems, plugin_problem), plan);
-  } else if (options.file.empty()) {
+  } else if (options.file.empty() && options.case_lines.empty()) {
     add_shipped(options, problems, plan, plugin_problem);
   } else {
-    const Source source = read_source(options, options.file);
+    const Source source =
+        options.case_lines.empty() ? read_source(options, options.file) : read_case_lines(options);
     for (const ProblemInfo* problem : problems_of(options, problems, source, plugin_problem)) {
       add_rows(options, *problem, source, plan);
     }

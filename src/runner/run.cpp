@@ -107,6 +107,13 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
                   const Session::Start& start, Lanes& lanes, Watch& watch) {
   if (options.verb == Verb::list) return list(options, wiring.problems, lanes.first());
+  if (options.verb == Verb::completion || options.verb == Verb::man) {
+    const std::string text = options.verb == Verb::man ? man_page()
+                             : options.shell == "bash" ? bash_completion()
+                                                       : zsh_completion();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return ExitCode::ok;
+  }
   if (options.verb == Verb::new_kernel) return new_kernel(options);
   if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
   if (options.verb == Verb::build) return build(options, lanes.first(), watch);

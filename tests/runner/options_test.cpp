@@ -232,7 +232,7 @@ TEST_CASE("a mistake on the command line is named with what to do") {
       {{"benchmark", "--devise", "host"}, "unknown option `--devise`; did you mean `--device`?"},
       {{"--kernle=x", "test"}, "unknown option `--kernle`; did you mean `--kernel`?"},
       {{"test", "-x"}, "unknown option `-x`"},
-      {{"list", "--json", "x"}, "`--json` is not an option of `kbench list`"},
+      {{"list", "--csv", "x"}, "`--csv` is not an option of `kbench list`"},
       {{"test", "--repeats", "3"}, "`--repeats` is not an option of `kbench test`"},
       {{"test", "a.txt", "b.txt"}, "unexpected argument `b.txt` (after `a.txt`)"},
       {{"test", ""}, "[FILE] is an empty word"},
