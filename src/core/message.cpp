@@ -101,6 +101,7 @@ void fields(auto& visit, Is<KernelInfo> auto& m) {
 void fields(auto& visit, Is<Figure> auto& m) {
   visit("name", m.name);
   visit("value", m.value);
+  visit("gate", m.gate);
 }
 
 void fields(auto& visit, Is<InputRecord> auto& m) {
@@ -204,6 +205,8 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("fresh_inputs", m.fresh_inputs);
   visit("audit_repeats", m.audit_repeats);
   visit("floor_ns", m.floor_ns);
+  visit("copy_bytes_per_s", m.copy_bytes_per_s);
+  visit("tensor_flops_per_s", m.tensor_flops_per_s);
   visit("floor_reason", m.floor_reason);
   visit("clocks", m.clocks);
   visit("first_call_ms", m.first_call_ms);
