@@ -35,6 +35,12 @@ std::string bash_completion();
 std::string zsh_completion();
 std::string man_page();
 
+/// `kbench compare` of two results documents. Starts nothing.
+ExitCode compare_files(const Options& options);
+
+/// `kbench report`: a page of HTML from results documents. Starts nothing.
+ExitCode report(const Options& options, Problems problems);
+
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);
 

@@ -32,6 +32,7 @@ struct Flag {
 
   bool repeatable = false;       ///< may be given several times
   bool from_environment = true;  ///< has a variable
+  char letter = 0;               ///< `o` for `-o`; 0: none
 
   bool belongs_to(Verb verb) const { return (verbs >> static_cast<unsigned>(verb) & 1u) != 0; }
 };

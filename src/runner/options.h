@@ -28,7 +28,8 @@ enum class Verb {
   completion,
   man,
   profile_command,
-  compare
+  compare,
+  report
 };
 
 /// --fresh-inputs: `automatic` is on in every mode that measures.
@@ -78,6 +79,7 @@ struct Options {
   bool in_process = false;
   double same = 0.01;                    ///< --same: relative difference that counts as none
   std::optional<double> fail_if_slower;  ///< --fail-if-slower, as a fraction
+  bool force = false;  ///< compare results although they differ in more than the kernel
   std::string out;
   std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark
