@@ -256,7 +256,9 @@ ExitCode compare(const Options& asked, Problems problems, const Session::Start& 
   }
   const std::size_t telling = telling_kernel(options, problems);
   options.kernel = options.words[telling];
-  const Plan plan = make_plan(options, problems, [&] { return arms[telling]->problem(); });
+  const Plan plan = make_plan(
+      options, problems, [&] { return arms[telling]->problem(); },
+      [&watch] { return watch.must_stop(); });
   require_kernels_of_plan(options, plan);
   for (const auto& arm : arms) arm->build(plan);
   return Comparison(options, plan, arms, watch).execute();

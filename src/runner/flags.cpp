@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/text.h"
 #include "runner/toolchain.h"
 
 namespace kbench {
@@ -17,7 +18,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& text, const std::string& source,
                          std::string_view want) {
   throw Error(ExitCode::usage,
-              fmt::format("`{}` is no value for `{}`; give {}", text, source, want));
+              fmt::format("`{}` is no value for `{}`; give {}", to_one_line(text), source, want));
 }
 
 std::int64_t parse_integer(const std::string& text, const std::string& source, std::int64_t low,

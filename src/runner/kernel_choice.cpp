@@ -24,14 +24,14 @@ void check_path(const std::string& path) {
   if (is_source_path(path)) return check_source(path);
   std::error_code error;
   if (!fs::exists(path, error)) {
-    throw Error(ExitCode::usage, fmt::format("no kernel plug-in at `{}` ({}); check the path", path,
-                                             std::strerror(ENOENT)));
+    throw Error(ExitCode::usage, fmt::format("no kernel plug-in at `{}` ({}); check the path",
+                                             to_one_line(path), std::strerror(ENOENT)));
   }
   if (!fs::is_regular_file(path, error) || access(path.c_str(), R_OK) != 0) {
     throw Error(ExitCode::usage,
                 fmt::format("`{}` is no readable file (a kernel plug-in is a shared object); check "
                             "the path",
-                            path));
+                            to_one_line(path)));
   }
 }
 
@@ -64,7 +64,7 @@ void check_kernel(const Options& options, Problems problems) {
   const std::string_view near = did_you_mean(options.kernel, names);
   throw Error(
       ExitCode::usage,
-      fmt::format("unknown kernel `{}`{}; {}known: {}", options.kernel,
+      fmt::format("unknown kernel `{}`{}; {}known: {}", to_one_line(options.kernel),
                   options.problem.empty() ? "" : fmt::format(" (problem {})", options.problem),
                   near.empty() ? "" : fmt::format("did you mean `{}`? ", near),
                   known.empty() ? "none, build the kernels first"

@@ -25,7 +25,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
 }
 
 [[noreturn]] void refuse_flag(const std::string& word, const VerbRow* verb) {
-  const std::string name = word.substr(0, word.find('='));
+  const std::string name = to_one_line(word.substr(0, word.find('=')));
   std::vector<std::string_view> names;
   for (const Flag& flag : flags()) {
     if (verb != nullptr && "--" + std::string(flag.name) == name) {
@@ -79,8 +79,8 @@ const VerbRow& verb_row(const std::string& word) {
     if (row.name == word) return row;
     names.push_back(row.name);
   }
-  throw Error(ExitCode::usage, fmt::format("unknown verb `{}`; {}see `kbench --help`", word,
-                                           suggestion(word, names, "")));
+  throw Error(ExitCode::usage, fmt::format("unknown verb `{}`; {}see `kbench --help`",
+                                           to_one_line(word), suggestion(word, names, "")));
 }
 
 std::string general_help() {

@@ -6,17 +6,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "core/npy.h"
 #include "core/seed.h"
 #include "core/sweep.h"
 #include "core/task_file.h"
 #include "core/text.h"
+#include "runner/case_text.h"
 #include "runner/paths.h"
 
 namespace kbench {
@@ -29,25 +25,6 @@ struct Source {
   std::optional<std::string> problem;
   std::optional<double> time_limit_s;
 };
-
-std::string read_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    throw Error(ExitCode::case_file,
-                fmt::format("{}:1:1: cannot read the case file (it is a folder); name a file",
-                            to_one_line(path)));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || file.bad()) {
-    throw Error(ExitCode::case_file,
-                fmt::format("{}:1:1: cannot read the case file ({}); check the "
-                            "path",
-                            to_one_line(path), std::strerror(errno)));
-  }
-  return text.str();
-}
 
 bool takes_tests(const Options& options) {
   return options.mode != nullptr ? options.mode->uses_tests : !options.benchmark_inputs;
@@ -64,10 +41,11 @@ std::optional<double> own_limit(const Options& options, const TaskFile& task) {
   return limit;
 }
 
-Source read_source(const Options& options, const std::string& path) {
+Source read_source(const Options& options, const std::string& path,
+                   const std::function<bool()>& cancelled = {}) {
   Source source;
   source.path = path;
-  const std::string text = read_file(path);
+  const std::string text = read_case_text(path, cancelled);
   if (!looks_like_task_file(text, path)) {
     source.rows = parse_spec_text(text, path);
     return source;
@@ -226,6 +204,12 @@ void add_rows(const Options& options, const ProblemInfo& problem, const Source& 
 /// One case whose matrices come from the user's own file.
 void add_input(const Options& options, const ProblemInfo& problem, Plan& plan) {
   const NpyHeader header = read_npy_header(options.input);
+  if (header.fortran_order) {
+    throw Error(ExitCode::case_file,
+                fmt::format("cannot use `{}` (it is in Fortran order); save it with numpy.save as "
+                            "a C-order array of dtype float32",
+                            to_one_line(options.input)));
+  }
   const std::vector<std::int64_t>& shape = header.shape;
   const bool ranks = shape.size() == 2 || shape.size() == 3;
   if (!ranks || shape[shape.size() - 1] != shape[shape.size() - 2] || shape[0] < 1 ||
@@ -328,7 +312,8 @@ const ProblemInfo& find_problem_info(Problems problems, const std::string& name)
 }
 
 Plan make_plan(const Options& options, Problems problems,
-               const std::function<std::string()>& plugin_problem) {
+               const std::function<std::string()>& plugin_problem,
+               const std::function<bool()>& cancelled) {
   Plan plan;
   if (!options.problem.empty()) find_problem_info(problems, options.problem);
   if (!options.input.empty()) {
@@ -336,8 +321,8 @@ Plan make_plan(const Options& options, Problems problems,
   } else if (options.file.empty() && options.case_lines.empty()) {
     add_shipped(options, problems, plan, plugin_problem);
   } else {
-    const Source source =
-        options.case_lines.empty() ? read_source(options, options.file) : read_case_lines(options);
+    const Source source = options.case_lines.empty() ? read_source(options, options.file, cancelled)
+                                                     : read_case_lines(options);
     for (const ProblemInfo* problem : problems_of(options, problems, source, plugin_problem)) {
       add_rows(options, *problem, source, plan);
     }

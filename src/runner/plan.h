@@ -40,9 +40,10 @@ bool is_kernel_path(const std::string& kernel);
 void check_kernel(const Options& options, Problems problems);
 
 /// Reads and validates everything. `plugin_problem` is asked only where the plug-in at --kernel
-/// PATH decides the problem; when its answer is empty the case names decide. Throws Error(usage) or
-/// Error(case_file).
+/// PATH decides the problem; when its answer is empty the case names decide. A FILE that is a pipe
+/// is waited for until `cancelled`. Throws Error(usage) or Error(case_file).
 Plan make_plan(const Options& options, Problems problems,
-               const std::function<std::string()>& plugin_problem);
+               const std::function<std::string()>& plugin_problem,
+               const std::function<bool()>& cancelled = {});
 
 }  // namespace kbench

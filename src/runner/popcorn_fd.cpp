@@ -17,6 +17,9 @@
 namespace kbench {
 namespace {
 
+/// A number that nobody expects to be free.
+constexpr int k_out_of_the_way = 10;
+
 std::optional<std::string> take_variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return std::nullopt;
@@ -72,7 +75,9 @@ Popcorn take_popcorn() {
   if (access != O_WRONLY && access != O_RDWR) refuse(*text, "open for reading only");
   const int named = fd;
   if (fd <= 2) {
-    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, k_out_of_the_way);
+    // A limit of open files may leave no number so high.
+    if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (moved < 0) refuse(*text, std::strerror(errno));
     if (fd == 0) close(0);
     fd = moved;

@@ -11,9 +11,11 @@
 #include <deque>
 #include <exception>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/text.h"
 #include "runner/commands.h"
 #include "runner/machine.h"
 #include "runner/popcorn_fd.h"
@@ -26,6 +28,16 @@
 
 namespace kbench {
 namespace {
+
+/// Control bytes of a path or a word must not reach a terminal; lines stay lines.
+std::string printable(const std::string& words) {
+  std::string text;
+  std::istringstream lines(words);
+  for (std::string line; std::getline(lines, line);) {
+    text += (text.empty() ? "" : "\n") + to_one_line(line);
+  }
+  return text;
+}
 
 /// How long the end of kbench waits for somebody to read on, once all results are written. A caller
 /// with a result descriptor waits for the end.
@@ -97,7 +109,8 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
   Options options = asked;
   options.device = places.front().device;
   UserKernel kernel(options, problems, lanes.first(), watch);
-  const Plan plan = make_plan(options, problems, [&] { return kernel.problem(); });
+  const Plan plan = make_plan(
+      options, problems, [&] { return kernel.problem(); }, [&watch] { return watch.must_stop(); });
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
   const auto reporters = make_reporters(options, std::move(popcorn));
   for (const auto& reporter : reporters) reporter->starting(plan.cases.size());
@@ -124,8 +137,9 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
   }
   if (options.verb == Verb::compare) return compare(options, wiring.problems, start, watch);
   if (options.verb == Verb::generate) {
-    const Plan plan = make_plan(options, wiring.problems, {});
     watch.limit(options.time_limit_s);
+    const Plan plan =
+        make_plan(options, wiring.problems, {}, [&watch] { return watch.must_stop(); });
     return generate(options, plan, lanes.first(), watch);
   }
   if (options.verb == Verb::trace) {
@@ -200,7 +214,7 @@ int run(int argc, char** argv, const Wiring& wiring) {
     code = ExitCode::usage;
   }
   if (!streams) streams.emplace();
-  if (!words.empty()) say(words);
+  if (!words.empty()) say(printable(words));
   streams->finish(k_short_patience_s, nullptr);
   return static_cast<int>(code);
 }

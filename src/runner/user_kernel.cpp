@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -49,7 +50,14 @@ bool names(std::string_view text, std::string_view name) {
 void check_source(const std::string& path) {
   source_language(path);
   std::error_code error;
-  if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0) return;
+  const bool readable = fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0;
+  constexpr std::uintmax_t k_most_bytes = std::uintmax_t{64} << 20;
+  if (readable && fs::file_size(path, error) > k_most_bytes) {
+    throw Error(ExitCode::usage, fmt::format("cannot read the kernel `{}` (it has more than 64 "
+                                             "MiB); name a source file",
+                                             to_one_line(path)));
+  }
+  if (readable) return;
   throw Error(
       ExitCode::usage,
       fmt::format("cannot read the kernel `{}` (no readable file is there); check the path, "
@@ -155,9 +163,9 @@ std::string UserKernel::ask_plugin() {
     const std::string words = fmt::format("cannot load kernel `{}` ({}); correct the {}",
                                           to_one_line(is_source() ? source_ : options_.kernel),
                                           failure->words, is_source() ? "source" : "plug-in");
-    if (!is_source()) throw Error(ExitCode::usage, words);
+    // The cases still have their lines and the run its verdict; their names tell the problem.
     error_ = words;
-    return problem_in_text();
+    return is_source() ? problem_in_text() : "";
   }
   greeting_ = std::get<Hello>(std::move(answer));
   if (greeting_->kernel) return greeting_->kernel->problem;
