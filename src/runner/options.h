@@ -44,6 +44,7 @@ struct Options {
   DeviceRequest device;
   std::vector<DeviceRequest> devices;      ///< --devices, one worker each; empty: `device` alone
   bool all_devices = false;                ///< --devices all: every CUDA device
+  double rank_timeout_s = 60;              ///< a rank silent for so long is lost
   bool lock = true;                        ///< one measurement at a time on a CUDA device
   std::vector<std::int64_t> only;          ///< ascending, no repeats; empty: all
   std::string json, csv, markdown, junit;  ///< paths of the documents; empty: not written
