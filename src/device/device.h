@@ -137,8 +137,9 @@ class Device {
   virtual Ops& ops() = 0;
 };
 
-/// Opens the device asked for. `automatic`: CUDA device 0 when there is one, else the host, and
-/// `note` says so. A CUDA device that is asked for and missing throws Error(device).
+/// Opens the device asked for. `automatic`: CUDA device `index` (counted round) when there is one,
+/// else the host, and `note` says so. A CUDA device that is asked for and missing throws
+/// Error(device).
 std::unique_ptr<Device> open_device(const DeviceRequest& request, std::string* note);
 
 /// Every device of this machine, the host last.

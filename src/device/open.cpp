@@ -52,7 +52,8 @@ std::unique_ptr<Device> open_device(const DeviceRequest& request, std::string* n
     case DeviceRequest::Kind::automatic:
       break;
   }
-  if (cuda_device_count(nullptr) > 0) return open_cuda_device(0);
+  const int count = cuda_device_count(nullptr);
+  if (count > 0) return open_cuda_device(request.index % count);
   if (note != nullptr) *note = "no CUDA device: host backend, CPU timings";
   return open_host_device();
 }

@@ -69,7 +69,11 @@ Popcorn take_popcorn() {
   if (!text) return popcorn;
   int fd = parse_descriptor(*text);
   if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-    refuse(*text, "not open; Open MPI closes low descriptors of its ranks, take a high one there");
+    const bool rank = std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+    refuse(*text,
+           rank ? "not open; Open MPI closes all descriptors but 0 to 2 before a rank starts: "
+                  "give `POPCORN_FD=1` and point mpirun's own stdout to the descriptor"
+                : "not open");
   }
   const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
   if (access != O_WRONLY && access != O_RDWR) refuse(*text, "open for reading only");

@@ -51,7 +51,9 @@ std::string place_name(const PlaceRecord& place) {
   const bool cuda =
       known ? place.device->kind == DeviceKind::cuda : asked.kind == DeviceRequest::Kind::cuda;
   if (cuda) return rank + device_label(DeviceKind::cuda, known ? place.device->index : asked.index);
-  return asked.index == 0 ? rank + "host" : fmt::format("{}host:{}", rank, asked.index);
+  const bool numbered =
+      place.rank < 0 && asked.kind == DeviceRequest::Kind::host && asked.index > 0;
+  return numbered ? fmt::format("host:{}", asked.index) : rank + "host";
 }
 
 std::optional<double> problem_geometric_mean(const RunRecord& record, const std::string& problem) {

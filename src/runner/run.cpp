@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <deque>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <sstream>
@@ -17,8 +17,12 @@
 
 #include "core/text.h"
 #include "runner/commands.h"
+#include "runner/lanes.h"
 #include "runner/machine.h"
+#include "runner/mpi/world.h"
 #include "runner/popcorn_fd.h"
+#include "runner/rank_server.h"
+#include "runner/ranks.h"
 #include "runner/results_file.h"
 #include "runner/run_cases.h"
 #include "runner/say.h"
@@ -55,51 +59,6 @@ void open_standard_descriptors() {
     }
   }
 }
-
-/// Every CUDA device of this machine. Throws Error(device) when there is none.
-std::vector<DeviceRequest> find_all_devices(Session& session) {
-  Setup setup;
-  setup.device.kind = DeviceRequest::Kind::host;
-  setup.list_devices = true;
-  const Hello hello = greet(session, setup);
-  session.finish();
-  std::vector<DeviceRequest> devices;
-  for (const DeviceInfo& device : hello.devices) {
-    if (device.kind == DeviceKind::cuda)
-      devices.push_back({DeviceRequest::Kind::cuda, device.index});
-  }
-  if (!devices.empty()) return devices;
-  throw Error(ExitCode::device,
-              "`--devices all` finds no CUDA device; see `kbench list devices`, or give `--devices "
-              "host,host`");
-}
-
-/// The lanes of a run; the first one serves everything else that needs a worker.
-class Lanes {
- public:
-  Lanes(Session::Start start, Watch& watch) : start_(std::move(start)), watch_(watch) { add(); }
-
-  Session& first() { return sessions_.front(); }
-
-  /// One place for each device that the options ask for.
-  std::vector<Place> places(const Options& options) {
-    std::vector<DeviceRequest> devices = options.devices;
-    if (options.all_devices) devices = find_all_devices(first());
-    if (devices.empty()) devices = {options.device};
-    while (sessions_.size() < devices.size()) add();
-    std::vector<Place> places;
-    for (std::size_t k = 0; k < devices.size(); ++k)
-      places.push_back({&sessions_[k], devices[k], -1, ""});
-    return places;
-  }
-
- private:
-  void add() { sessions_.emplace_back(start_, watch_); }
-
-  Session::Start start_;
-  Watch& watch_;
-  std::deque<Session> sessions_;
-};
 
 ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> popcorn, Lanes& lanes,
                   Watch& watch) {
@@ -151,28 +110,32 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
 
 /// A worker of the same account, whatever it holds, must not reach this process's descriptors
 /// through /proc. Tools that look into kbench on purpose may.
-void shut_out_workers(const Options& options) {
-  if (!options.in_process && detect_profiler().empty()) prctl(PR_SET_DUMPABLE, 0);
+void shut_out_workers(bool in_process) {
+  if (!in_process && detect_profiler().empty()) prctl(PR_SET_DUMPABLE, 0);
+}
+
+/// Workers of this process: in a process of their own, a plain child for a profiler, or a thread.
+Session::Start worker_start(bool in_process, const Wiring& wiring, Siblings& siblings,
+                            DeviceLocks& locks) {
+  const auto start = [in_process, serve = wiring.serve, &siblings] {
+    if (in_process) return start_worker_thread(serve);
+    return detect_profiler().empty() ? start_worker_process(siblings)
+                                     : start_worker_child(siblings);
+  };
+  return Session::Start{start, &locks};
 }
 
 ExitCode run_options(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
-                     Watch::Clock::time_point start, StandardStreams& streams) {
+                     Ranks ranks, Watch::Clock::time_point start, StandardStreams& streams) {
   Watch watch(start);
-  shut_out_workers(options);
+  shut_out_workers(options.in_process);
   if (options.in_process) {
     say("--in-process: isolation is off, a kernel that crashes or hangs takes kbench with it");
   }
   Siblings siblings;
   DeviceLocks locks;
-  const Session::Start start_worker{[&]() {
-                                      if (options.in_process)
-                                        return start_worker_thread(wiring.serve);
-                                      return detect_profiler().empty()
-                                                 ? start_worker_process(siblings)
-                                                 : start_worker_child(siblings);
-                                    },
-                                    &locks};
-  Lanes lanes(start_worker, watch);
+  const Session::Start start_worker = worker_start(options.in_process, wiring, siblings, locks);
+  Lanes lanes(start_worker, std::move(ranks), watch);
   const double patience_s = popcorn ? k_short_patience_s : k_patience_s;
   const ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, lanes, watch);
   streams.finish(patience_s, &watch);
@@ -181,20 +144,41 @@ ExitCode run_options(const Options& options, const Wiring& wiring, std::optional
   return code;
 }
 
+/// A rank other than 0: no options, no output, one worker at the service of rank 0.
+ExitCode run_rank(Ranks& ranks, const Wiring& wiring) {
+  for (const char* name : {"POPCORN_FD", "POPCORN_SEED"}) unsetenv(name);
+  Watch watch(Watch::Clock::now());
+  shut_out_workers(false);
+  Siblings siblings;
+  DeviceLocks locks;
+  Session session(worker_start(false, wiring, siblings, locks), watch);
+  serve_rank(ranks.peers.front().link, session, watch);
+  if (watch.must_stop()) say(fmt::format("rank {}: {}", ranks.rank, watch.reason()));
+  return ExitCode::ok;
+}
+
 ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring,
                       std::optional<StandardStreams>& streams) {
   const Watch::Clock::time_point start = Watch::Clock::now();
-  Popcorn popcorn = take_popcorn();
+  const std::optional<LaunchedRank> launched = launched_rank();
+  Popcorn popcorn;
+  if (!launched || launched->rank == 0) popcorn = take_popcorn();
   open_standard_descriptors();
-  streams.emplace();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file limit is an error of the write, not the end of the run
+  if (launched && launched->rank > 0 && !has_mpi()) return ExitCode::usage;  // rank 0 says why
+  // The others leave as soon as rank 0 lets go of them, whatever is wrong with the options.
+  Ranks ranks;
+  if (launched) ranks = join_ranks();
+  streams.emplace();
+  if (ranks.rank > 0) return run_rank(ranks, wiring);
   const Parsed parsed = parse_options(argc, argv, popcorn.seed);
   if (!parsed.options) {
     std::fwrite(parsed.text.data(), 1, parsed.text.size(), parsed.to_stderr ? stderr : stdout);
     return parsed.to_stderr ? ExitCode::usage : ExitCode::ok;
   }
-  return run_options(*parsed.options, wiring, std::move(popcorn.fd), start, *streams);
+  return run_options(*parsed.options, wiring, std::move(popcorn.fd), std::move(ranks), start,
+                     *streams);
 }
 
 }  // namespace

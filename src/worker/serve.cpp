@@ -67,8 +67,9 @@ const KernelPlugin& Worker::plugin(const std::string& path) {
 
 DeviceRequest Worker::choose_device(const DeviceRequest& asked) const {
   if (asked.kind != DeviceRequest::Kind::automatic || !plugin_) return asked;
-  const bool cuda = device_kind(plugin_->kernel()) == DeviceKind::cuda;
-  return DeviceRequest{cuda ? DeviceRequest::Kind::cuda : DeviceRequest::Kind::host, 0};
+  if (device_kind(plugin_->kernel()) == DeviceKind::host) return {DeviceRequest::Kind::host, 0};
+  const int count = cuda_device_count(nullptr);
+  return DeviceRequest{DeviceRequest::Kind::cuda, count > 0 ? asked.index % count : 0};
 }
 
 Hello Worker::set_up(const Setup& setup) {

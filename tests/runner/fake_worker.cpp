@@ -328,6 +328,15 @@ const std::map<std::string, Behaviour>& behaviours() {
          std::ofstream(broken_mark(1)) << "broken";
          fail_with(s, job, "the device fell off the bus", true);
        }},
+      // Waits for ever where nobody has waited before, as a file in $FAKE_BROKEN remembers.
+      {"waitonce",
+       [](int s, const Job& job) {
+         const std::string mark = variable("FAKE_BROKEN") + "/waited";
+         if (std::ifstream(mark).good()) return send_message(s, passing_reply(job));
+         std::ofstream(mark) << "waited";
+         report_processes({getpid(), getppid(), parent_of(getppid())});
+         wait_forever();
+       }},
       {"slow",
        [](int s, const Job& job) {
          usleep(300000);

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "core/error.h"
-#include "runner/say.h"
 
 namespace kbench {
 namespace {
