@@ -353,7 +353,7 @@ const std::array k_flags = {
          [](Options& o, Text text, Text source) { o.force = parse_switch(text, source); }},
     Flag{"out", "PATH", "folder that the inputs are written to, or file of the report",
          bit(Verb::generate) | bit(Verb::report),
-         [](Options& o, Text text, Text) { o.out = text; }, false, 'o'},
+         [](Options& o, Text text, Text) { o.out = text; }, false, true, 'o'},
     Flag{"report", "PATH", "report that the profiler is to write, without its suffix", k_command,
          [](Options& o, Text text, Text) { o.report = text; }},
     Flag{"inputs", "listed|benchmark", "seeds as listed, or those of the measured loop",

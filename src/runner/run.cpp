@@ -38,7 +38,8 @@ std::string printable(const std::string& words) {
   std::string text;
   std::istringstream lines(words);
   for (std::string line; std::getline(lines, line);) {
-    text += (text.empty() ? "" : "\n") + to_one_line(line);
+    if (!text.empty()) text += '\n';
+    text += to_one_line(line);
   }
   return text;
 }
