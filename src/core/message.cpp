@@ -17,6 +17,9 @@ constexpr std::array<std::string_view, 5> k_job_kinds{"check", "measure", "profi
 constexpr std::array<std::string_view, 5> k_stop_reasons{"none", "precise", "budget", "wall",
                                                          "repeats"};
 
+constexpr std::array<std::string_view, 2> k_launches{"as_called", "queued"};
+constexpr std::array<std::string_view, 3> k_hold_kinds{"none", "hold", "delay"};
+
 /// Exit codes have gaps, so they travel as numbers.
 class CodeField {
  public:
@@ -45,6 +48,14 @@ std::span<const std::string_view> enum_names<DeviceRequest::Kind>() {
 template <>
 std::span<const std::string_view> enum_names<JobKind>() {
   return k_job_kinds;
+}
+template <>
+std::span<const std::string_view> enum_names<Launch>() {
+  return k_launches;
+}
+template <>
+std::span<const std::string_view> enum_names<HoldKind>() {
+  return k_hold_kinds;
 }
 template <>
 std::span<const std::string_view> enum_names<StopReason>() {
@@ -123,6 +134,19 @@ void fields(auto& visit, Is<Clocks> auto& m) {
   visit("absent", m.absent);
 }
 
+void fields(auto& visit, Is<QueuedFigures> auto& m) {
+  visit("held_by", m.held_by);
+  visit("reason", m.reason);
+  visit("delay_ns", m.delay_ns);
+  visit("samples_ns", m.samples_ns);
+}
+
+void fields(auto& visit, Is<LaunchCosts> auto& m) {
+  visit("event_pair_ns", m.event_pair_ns);
+  visit("empty_kernel_ns", m.empty_kernel_ns);
+  visit("empty_kernel_idle_ns", m.empty_kernel_idle_ns);
+}
+
 void fields(auto& visit, Is<Setup> auto& m) {
   visit("token", m.token);
   visit("device", m.device);
@@ -165,6 +189,8 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("save_failing", m.save_failing);
   visit("save_stem", m.save_stem);
   visit("out", m.out);
+  visit("hold_limit_s", m.hold_limit_s);
+  visit("launch", m.launch);
 }
 
 void fields(auto& visit, Is<Event> auto& m) {
@@ -205,6 +231,8 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("audit_repeats", m.audit_repeats);
   visit("floor_ns", m.floor_ns);
   visit("floor_reason", m.floor_reason);
+  visit("queued", m.queued);
+  visit("launch_costs", m.launch_costs);
   visit("clocks", m.clocks);
   visit("first_call_ms", m.first_call_ms);
   visit("create_ms", m.create_ms);

@@ -18,6 +18,7 @@
 #include "core/clocks.h"
 #include "core/error.h"
 #include "core/flush.h"
+#include "core/launch.h"
 #include "core/profilers.h"
 #include "core/spec.h"
 #include "core/stats.h"
@@ -123,6 +124,8 @@ struct Job {
   Flush flush = Flush::once;
   std::optional<TraceRequest> trace;  ///< trace jobs
   bool idle_time = false;             ///< measure jobs: one traced repeat after the timed ones
+  double hold_limit_s = 2;            ///< of one queued repeat, after which its launches are let go
+  Launch launch = Launch::as_called;  ///< queued: more repeats after the timed ones, measure alone
 };
 
 /// Progress. `limit_s` > 0: the worker must speak again within so many seconds or it hangs. While
@@ -178,11 +181,13 @@ struct Reply {
   std::int64_t audit_repeats = 0;  ///< untimed ones in which inputs arrive between the calls
   double floor_ns = 0;             ///< no honest call is faster; 0: not known
   std::string floor_reason;        ///< what the floor comes from, and what it leaves out
-  Clocks clocks;                   ///< around the timed repeats; measure jobs alone
-  double first_call_ms = 0;        ///< the first custom_kernel call, wall
-  double create_ms = 0;            ///< create, workspace_bytes and prepare
-  double check_ms = 0;             ///< first check with diagnostics, per input, wall
-  double recheck_ms = 0;           ///< median of the gate-only rechecks, per input, wall
+  std::optional<QueuedFigures> queued;  ///< of measure jobs with Launch::queued
+  LaunchCosts launch_costs;             ///< of this device; measure jobs alone
+  Clocks clocks;                        ///< around the timed repeats; measure jobs alone
+  double first_call_ms = 0;             ///< the first custom_kernel call, wall
+  double create_ms = 0;                 ///< create, workspace_bytes and prepare
+  double check_ms = 0;                  ///< first check with diagnostics, per input, wall
+  double recheck_ms = 0;                ///< median of the gate-only rechecks, per input, wall
   std::int64_t workspace_bytes = 0;
   std::int64_t device_peak_bytes = 0;  ///< kbench's own buffers for this case
   std::optional<KernelInfo> kernel;

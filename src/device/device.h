@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/launch.h"
 #include "core/message.h"
 
 namespace kbench {
@@ -41,6 +42,7 @@ struct Disturbance {
 struct Speed {
   double copy_bytes_per_s = 0;  ///< of a large copy: bytes read plus bytes written
   double launch_ns = 0;         ///< of one empty launch among several in a row
+  LaunchCosts costs = {};
 };
 
 /// Times one stretch of the stream. Resolution and meaning: DeviceInfo::clock.
@@ -51,6 +53,19 @@ class Stopwatch {
   virtual void stop() = 0;
   /// Nanoseconds between start and stop; call after Device::synchronize.
   virtual double elapsed_ns() = 0;
+};
+
+/// Holds back what is enqueued behind it until it is released, or its limit has passed. Destruction
+/// releases it.
+class Hold {
+ public:
+  virtual ~Hold() = default;
+  /// Enqueues the hold; not before the one before has been released and waited for.
+  virtual void place(double limit_s) = 0;
+  /// From any thread, as often as one likes; makes no device call.
+  virtual void release() noexcept = 0;
+  /// Once the device has been waited for: whether the last hold ended by its limit.
+  virtual bool expired() const = 0;
 };
 
 class Device {
@@ -104,6 +119,11 @@ class Device {
   virtual std::optional<ClockState> clock_state(std::string* /*why*/) { return std::nullopt; }
 
   virtual std::unique_ptr<Stopwatch> make_stopwatch() = 0;
+  /// Null on a device without a queue, which is the default. Must not be used under a profiler that
+  /// runs one launch at a time: it would wait for its limit.
+  virtual std::unique_ptr<Hold> make_hold() { return nullptr; }
+  /// Enqueues so many nanoseconds of waiting; nothing by default.
+  virtual void wait_on_device(double /*ns*/) {}
   /// cudaStream_t of all work; null on the host.
   virtual void* stream() = 0;
 

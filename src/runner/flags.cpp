@@ -126,6 +126,13 @@ ColorChoice parse_color(const std::string& text, const std::string& source) {
   refuse(text, source, "`auto`, `always` or `never`");
 }
 
+CuptiUse parse_cupti(const std::string& text, const std::string& source) {
+  if (text == "auto") return CuptiUse::automatic;
+  if (text == "on") return CuptiUse::on;
+  if (text == "off") return CuptiUse::off;
+  refuse(text, source, "`auto`, `on` or `off`");
+}
+
 std::uint64_t parse_nonce(const std::string& text, const std::string& source) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -280,6 +287,16 @@ const std::array k_flags = {
          }},
     Flag{"nonce", "N", "draw the fresh inputs from N, to repeat a run; without: a random number",
          k_timing, [](Options& o, Text text, Text source) { o.nonce = parse_nonce(text, source); }},
+    Flag{"cupti", "auto|on|off",
+         "CUPTI, which profilers hold too: left to them (auto), demanded (on), never touched (off)",
+         k_measuring | bit(Verb::profile) | k_trace,
+         [](Options& o, Text text, Text source) { o.cupti = parse_cupti(text, source); }},
+    Flag{"launch", "public|queued",
+         "queued: times with the launches held back too, beside the public ones", k_measuring,
+         [](Options& o, Text text, Text source) {
+           if (text != "public" && text != "queued") refuse(text, source, "`public` or `queued`");
+           o.launch = text == "queued" ? Launch::queued : Launch::as_called;
+         }},
     Flag{"range", "on|off", "profiler capture range around the timed calls (default on)",
          k_modes & ~k_trace,
          [](Options& o, Text text, Text source) { o.range = parse_switch(text, source); }},

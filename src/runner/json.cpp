@@ -185,6 +185,8 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["audit_repeats"] = reply.audit_repeats;
   json["floor_ns"] = number(reply.floor_ns);
   json["floor_reason"] = text_or_null(reply.floor_reason);
+  json["queued"] = queued_json(reply.queued);
+  json["launch_costs_ns"] = launch_costs_json(reply.launch_costs);
   json["clocks"] = clocks_json(reply.clocks);
   json["idle"] = idle_json(reply);
   json["trace"] = trace_json(reply);

@@ -1,9 +1,10 @@
-// Objects of docs/results.md about clocks. Judges nothing itself and writes no file.
+// Objects of docs/results.md about clocks and launches. Judges nothing itself and writes no file.
 #include "runner/json_circumstances.h"
 
 #include <optional>
 #include <string>
 
+#include "core/stats.h"
 #include "core/text.h"
 
 namespace kbench {
@@ -31,8 +32,30 @@ Json state_json(const std::optional<ClockState>& state) {
 Json clocks_json(const Clocks& clocks) {
   return {{"before", state_json(clocks.before)},
           {"after", state_json(clocks.after)},
-          {"absent", clocks.absent.empty() ? Json(nullptr) : Json(to_valid_utf8(clocks.absent))},
-          {"warnings", clock_warnings(clocks)}};
+          {"absent", clocks.absent.empty() ? Json(nullptr) : Json(to_valid_utf8(clocks.absent))}};
+}
+
+Json queued_json(const std::optional<QueuedFigures>& queued) {
+  if (!queued) return nullptr;
+  Json summary = nullptr;
+  if (!queued->samples_ns.empty()) {
+    const Summary figures = summarize(queued->samples_ns);
+    summary = {{"runs", figures.runs},    {"mean", figures.mean}, {"std", figures.std},
+               {"err", figures.err},      {"best", figures.best}, {"worst", figures.worst},
+               {"median", figures.median}};
+  }
+  return {{"held_by", to_string(queued->held_by)},
+          {"reason", queued->reason.empty() ? Json(nullptr) : Json(to_valid_utf8(queued->reason))},
+          {"delay_ns", queued->delay_ns},
+          {"samples_ns", queued->samples_ns},
+          {"summary_ns", summary}};
+}
+
+Json launch_costs_json(const LaunchCosts& costs) {
+  const auto known = [](double ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
+  return {{"event_pair", known(costs.event_pair_ns)},
+          {"empty_kernel", known(costs.empty_kernel_ns)},
+          {"empty_kernel_idle", known(costs.empty_kernel_idle_ns)}};
 }
 
 }  // namespace kbench

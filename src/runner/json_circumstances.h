@@ -3,11 +3,16 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/clocks.h"
+#include "core/launch.h"
 
 namespace kbench {
 
 nlohmann::ordered_json clocks_json(const Clocks& clocks);
+/// null without `queued`.
+nlohmann::ordered_json queued_json(const std::optional<QueuedFigures>& queued);
+nlohmann::ordered_json launch_costs_json(const LaunchCosts& costs);
 
 }  // namespace kbench

@@ -226,6 +226,11 @@ void check_together(const VerbRow& row, const Options& options) {
     throw Error(ExitCode::usage,
                 "`kbench build` needs a kernel source; name it, as in `kbench build my.cu`");
   }
+  if (row.verb == Verb::trace && options.cupti == CuptiUse::off) {
+    throw Error(ExitCode::usage,
+                "`kbench trace` is made of what CUPTI records (`--cupti off` forbids it); leave "
+                "`--cupti off` out");
+  }
   if (row.verb == Verb::profile_command && options.tool.empty()) {
     throw Error(ExitCode::usage,
                 "`kbench profile-command` needs a profiler; name it, as in `kbench "

@@ -31,6 +31,10 @@ enum class Verb {
 /// --fresh-inputs: `automatic` is on in every mode that measures.
 enum class FreshInputs { automatic, on, off };
 
+/// --cupti: `automatic` leaves CUPTI to a tool that is there and is asked who holds it only where
+/// something hints at one; `on` fails where kbench cannot have it; `off` never touches it.
+enum class CuptiUse { automatic, on, off };
+
 /// What the user asked for, validated as far as that is possible without reading a file.
 struct Options {
   Verb verb = Verb::benchmark;
@@ -57,6 +61,8 @@ struct Options {
   bool no_warmup = false;
   FreshInputs fresh_inputs = FreshInputs::automatic;
   std::optional<std::uint64_t> nonce;  ///< absent: the run draws one
+  Launch launch = Launch::as_called;
+  CuptiUse cupti = CuptiUse::automatic;
   bool range = true;
   std::optional<Flush> flush;      ///< absent: the verb's own
   std::vector<std::string> names;  ///< trace: filters of kernel names

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t k_longest_message = 4096;
 constexpr std::size_t k_shortest_message = 48;
 /// Bytes of a case's lines beside spec and message, with the longest figures.
-constexpr std::size_t k_figures_bytes = 560;
+constexpr std::size_t k_figures_bytes = 720;
 
 std::string stem(const RunRecord& record) { return record.mode->uses_tests ? "test" : "benchmark"; }
 
@@ -35,6 +35,9 @@ std::string figures(const RunRecord& record, std::size_t i) {
   text += line(record, i, "problem", to_one_line(row.spec.problem));
   if (record.places.size() > 1 && row.place) {
     text += line(record, i, "device", record.places[*row.place].name);
+  }
+  if (!record.not_comparable.empty()) {
+    text += line(record, i, "not_comparable", shorten(to_one_line(record.not_comparable), 120));
   }
   return text;
 }

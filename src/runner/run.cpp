@@ -117,7 +117,7 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
     return generate(options, plan, lanes.first(), watch);
   }
   if (options.verb == Verb::trace) {
-    if (yields_to_profiler()) return ExitCode::ok;
+    if (options.cupti != CuptiUse::on && yields_to_profiler()) return ExitCode::ok;
     popcorn.reset();  // the evaluator's protocol has no traces
   }
   return run_mode(options, wiring.problems, std::move(popcorn), lanes, watch);

@@ -17,6 +17,7 @@
 #include "runner/dealer.h"
 #include "runner/nonce.h"
 #include "runner/paths.h"
+#include "runner/profiler.h"
 #include "runner/say.h"
 #include "runner/trace.h"
 
@@ -74,6 +75,7 @@ class Run : public Rules {
     return options_.flush.value_or(is_trace() ? Flush::clean : Flush::once);
   }
   bool is_trace() const { return mode_.id == ModeId::trace; }
+  void note_profiler(const Profiler& profiler);
   void require_kernels();
   std::string kernel_path(const std::string& problem) const;
   std::string kernel_name(const std::string& path) const;
@@ -101,11 +103,29 @@ class Run : public Rules {
   std::vector<std::optional<Watch::Clock::time_point>> began_;  // of each case
   RunRecord record_;
   std::string note_;
-  std::string no_clocks_;     // why, as it was last said
-  std::size_t reported_ = 0;  // cases that the reporters know
+  std::string why_not_queued_;  // empty: launches may be held back
+  std::string no_clocks_;       // why, as it was last said
+  std::size_t reported_ = 0;    // cases that the reporters know
   bool begun_ = false;
   std::map<std::string, std::size_t> first_failed_;  // case, by problem
 };
+
+/// Told by the environment, or later by the worker whose device is open.
+void Run::note_profiler(const Profiler& profiler) {
+  if (profiler.tool.empty() || !record_.profiler.empty()) return;
+  record_.profiler = profiler.tool;
+  add_reason(fmt::format("run under {}", profiler.tool));
+  why_not_queued_ = why_not_held_back(options_, profiler);
+  std::string line = profiler_line(profiler);
+  // ncu replays each kernel many times: one repeat is what a user of it wants to see.
+  if (mode_.measures && profiler.tool == "ncu") {
+    record_.warm_up = false;
+    if (options_.repeats == 0) record_.exact_repeats = 1;
+    line += fmt::format("; {} timed repeat{}, no warm-up (change with `--repeats N`)",
+                        record_.exact_repeats, record_.exact_repeats == 1 ? "" : "s");
+  }
+  say(line);
+}
 
 void Run::fill_record() {
   record_.mode = &mode_;
@@ -118,18 +138,11 @@ void Run::fill_record() {
     record_.kernel_source = std::filesystem::absolute(source_, error).lexically_normal().string();
     record_.nvcc_flags = options_.nvcc_flags;
   }
-  record_.profiler = detect_profiler();
   record_.exact_repeats = options_.repeats;
   record_.warm_up = !options_.no_warmup;
   record_.range = options_.range;
-  if (!record_.profiler.empty()) add_reason(fmt::format("run under {}", record_.profiler));
-  // ncu replays each kernel many times: one repeat is what a user of it wants to see.
-  if (mode_.measures && record_.profiler == "ncu") {
-    record_.warm_up = false;
-    if (options_.repeats == 0) record_.exact_repeats = 1;
-    say(fmt::format("running under ncu: {} timed repeat{}, no warm-up (change with `--repeats N`)",
-                    record_.exact_repeats, record_.exact_repeats == 1 ? "" : "s"));
-  }
+  why_not_queued_ = why_not_held_back(options_, {});
+  note_profiler(present_profiler());
   if (options_.repeats > 0) add_reason(fmt::format("--repeats {}", options_.repeats));
   if (!options_.input.empty()) add_reason("--input");
   if (mode_.measures && job_flush() != Flush::once) {
@@ -230,11 +243,15 @@ std::optional<std::string> Run::check_hello(std::size_t seat, std::size_t i, Hel
                                "one kind of device); choose with `--device` or `--devices`",
                                to_string(hello.device->kind), to_string(record_.device->kind)));
   }
+  if (const auto no_cupti = why_no_cupti(options_, hello)) {
+    return lacking(seat, ExitCode::device, *no_cupti);
+  }
   if (is_trace()) {
     if (const std::optional<NoTrace> no = why_no_trace(hello)) {
       return lacking(seat, no->code, no->words);
     }
   }
+  note_profiler(profiler_of(hello));
   if (!hello.kernel) return std::nullopt;
   const KernelInfo& kernel = *hello.kernel;
   if (kernel.problem != row.spec.problem || kernel.device != record_.device->kind) {
@@ -264,9 +281,9 @@ Setup Run::make_setup(std::size_t seat, std::size_t i) {
   begin(i);
   Setup setup;
   setup.device = post.place.device;
+  setup.ask_cupti = asks_cupti(options_);
   setup.kernel_path = post.kernel;
   setup.lock = options_.lock;
-  setup.ask_cupti = is_trace();
   return setup;
 }
 
@@ -302,6 +319,7 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
   if (!options_.save_failing.empty()) {
     job.save_failing = std::filesystem::absolute(options_.save_failing).string();
   }
+  if (why_not_queued_.empty()) job.launch = options_.launch;
   job.save_stem =
       fmt::format("{}-{}-{}x{}-{}", spec.problem, row.case_index, spec.batch, spec.n, spec.kind);
   row.place = seat;
@@ -326,6 +344,9 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
     say(fmt::format("clocks are not watched: {}", to_one_line(absent)));
   }
   no_clocks_ = absent;
+  if (options_.launch == Launch::queued && !why_not_queued_.empty()) {
+    row.reply.queued.emplace().reason = why_not_queued_;
+  }
   if (!row.passed) note_failure(i);
   if (!row.passed || !mode_.measures) return;
   const std::vector<double>& samples = row.reply.samples_ns;

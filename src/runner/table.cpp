@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "runner/figures.h"
 #include "runner/report.h"
+#include "runner/table_circumstances.h"
 #include "runner/table_columns.h"
 #include "runner/trace.h"
 #include "runner/warnings.h"
@@ -119,7 +120,8 @@ std::string table_heading(const RunRecord& record, std::size_t i, const TableLay
   if (record.device) {
     text += fmt::format(", device {} ({}), clock {}",
                         device_label(record.device->kind, record.device->index),
-                        to_one_line(record.device->name), to_one_line(record.device->clock));
+                        to_one_line(record.device->name), to_one_line(record.device->clock)) +
+            launch_costs_text(row.reply.launch_costs);
   }
   text += '\n';
   std::string columns = lead(layout, "#", "device", "case");
@@ -142,6 +144,10 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
   if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
   if (!layout.beside) text.append(k_indent, ' ');
   text += flow(figure_cells(row, layout.style), text_column(layout), layout.style.width) + '\n';
+  if (row.reply.queued) {
+    text += std::string(k_indent, ' ') +
+            wrap(queued_text(*row.reply.queued), k_indent, layout.style.width) + '\n';
+  }
   return text + warning_lines(record, i, layout);
 }
 

@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "runner/compile_cache.h"
 #include "runner/paths.h"
+#include "runner/profiler.h"
 #include "runner/ptxas.h"
 #include "runner/say.h"
 #include "runner/toolchain.h"
@@ -96,7 +97,6 @@ UserKernel::UserKernel(const Options& options, Problems problems, Session& sessi
 std::string UserKernel::architecture() {
   if (!is_cuda(source_) || options_.device.kind == DeviceRequest::Kind::host) return "";
   Setup setup;
-  setup.ask_cupti = options_.verb == Verb::trace;
   setup.device = options_.device;
   auto answer = session_.set_up(setup);
   if (auto* failure = std::get_if<Failure>(&answer)) {
@@ -146,10 +146,10 @@ std::string UserKernel::problem_in_text() const {
 
 std::string UserKernel::ask_plugin() {
   Setup setup;
-  setup.ask_cupti = options_.verb == Verb::trace;
   setup.device = options_.device;
   setup.kernel_path = options_.kernel;
   setup.lock = options_.lock;
+  setup.ask_cupti = asks_cupti(options_);
   auto answer = session_.set_up(setup);
   if (auto* failure = std::get_if<Failure>(&answer)) {
     const std::string words = fmt::format("cannot load kernel `{}` ({}); correct the {}",

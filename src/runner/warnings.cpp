@@ -75,6 +75,17 @@ Text too_few(const RunRecord&, const CaseRecord& row) {
                      none ? ", too few for an interval of the median" : "", 2 * k_few);
 }
 
+Text costly_events(const RunRecord&, const CaseRecord& row) {
+  constexpr double k_share = 0.05;
+  const double nothing_ns = row.reply.launch_costs.event_pair_ns;
+  const double repeat_ns = row.summary->median * static_cast<double>(row.reply.calls_per_repeat);
+  if (nothing_ns <= k_share * repeat_ns) return std::nullopt;
+  return fmt::format(
+      "two events with nothing between them show {} already, {:.0f} % of a repeat (the calls are "
+      "short); `--launch queued` shows how much the launches add",
+      format_time(nothing_ns), 100 * nothing_ns / repeat_ns);
+}
+
 struct Row {
   std::string_view kind;
   Text (*text)(const RunRecord& record, const CaseRecord& row);
@@ -83,7 +94,7 @@ struct Row {
 constexpr Row k_warnings[] = {
     {"slow first repeat", slow_start}, {"outliers", far_samples},
     {"two modes", modes_of},           {"drift", moving},
-    {"few repeats", too_few},
+    {"few repeats", too_few},          {"event cost", costly_events},
 };
 
 }  // namespace

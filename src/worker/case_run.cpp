@@ -80,12 +80,10 @@ void CaseRun::set_up() {
   progress_.own_code("set-up");
   const std::int64_t count = static_cast<std::int64_t>(job_.seeds.size());
   const bool measures = job_.kind == JobKind::measure;
-  if (measures) {
-    // The flush buffer is allocated by its first use and is then part of what is taken. The speed
-    // is measured while the memory that it needs is free, and before a plug-in is called.
-    device_.flush_cache();
-    device_.speed();
-  }
+  // The flush buffer is allocated by its first use and is then part of what is taken. The speed is
+  // measured while the memory that it needs is free, and before a plug-in is called.
+  if (measures) device_.flush_cache();
+  if (measures || job_.kind == JobKind::trace) reply_.launch_costs = device_.speed().costs;
   const Holds holds = measures ? Holds::calls_and_snapshot : Holds::calls;
   const double fresh_bytes = measures ? RepeatInputs::bytes(problem_, job_) : 0;
   require_memory(device_, problem_, job_.spec, count, holds, fresh_bytes);
@@ -249,6 +247,9 @@ std::string CaseRun::where(std::int64_t j) const {
   const std::string input = fmt::format("seed {}{}", seed, fresh ? ", fresh input" : "");
   if (pass_.stage == Stage::timed) {
     return fmt::format(" (call {} of repeat {}, {})", j + 1, pass_.number, input);
+  }
+  if (pass_.stage == Stage::queued) {
+    return fmt::format(" (call {} of queued repeat {}, {})", j + 1, pass_.number, input);
   }
   if (pass_.stage == Stage::audit) {
     return fmt::format(

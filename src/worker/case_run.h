@@ -65,6 +65,7 @@ class CaseRun {
   const Job& job() const { return job_; }
   const Progress& progress() const { return progress_; }
   Reply& reply() { return reply_; }
+  bool kernel_waits() const { return (kernel_.flags & KBENCH_SYNCHRONISES_HOST) != 0; }
   KernelSession& session() { return session_; }
   std::span<const kbench_call> calls() const { return arrays_->calls(); }
   double call_limit_s() const { return call_limit_s_; }
@@ -76,7 +77,9 @@ class CaseRun {
   [[noreturn]] void fail(std::int64_t j, std::string text);
   void require_undisturbed(const std::string& who, const Disturbance& found);
   void take_figures(const std::vector<Figure>& figures);
-  bool is_repeat() const { return pass_.stage == Stage::timed || is_audit(); }
+  bool is_repeat() const {
+    return pass_.stage == Stage::timed || pass_.stage == Stage::queued || is_audit();
+  }
   bool input_is_intact(std::int64_t j);
   void require_quiet(double rest_ns, double window_ns);
   std::span<const float* const> judged(std::int64_t j) const;

@@ -13,6 +13,7 @@
 #include "core/stats.h"
 #include "worker/blame.h"
 #include "worker/case_run.h"
+#include "worker/launch_hold.h"
 
 namespace kbench {
 namespace {
@@ -83,9 +84,10 @@ class Loop {
  private:
   /// One call by itself, waited for. Returns its wall time in seconds.
   double call_alone(std::int64_t j, const std::string& phase);
-  /// One call on every input inside the clock, and inside the capture range where asked for.
+  /// One call on every input inside the clock, and inside the capture range where asked for; with
+  /// `hold` nothing of it starts before all of it is enqueued.
   /// Returns nanoseconds per call.
-  double call_all(const std::string& phase, Pass pass, bool range);
+  double call_all(const std::string& phase, Pass pass, bool range, LaunchHold* hold = nullptr);
   /// What lies between flush and snapshot. False when a call failed; the range is closed all the
   /// same.
   bool timed_window(Pass pass, bool range);
@@ -94,6 +96,7 @@ class Loop {
   void warm_up(const StopLimits& limits);
   void checked_pass(Stage stage);
   void timed_repeats();
+  void queued_repeats();
   /// Guards, late work, inputs and every output of the repeat just made.
   void judge(Pass pass);
   /// False when the job is paced and the runner wants no more repeats.
@@ -130,10 +133,11 @@ double Loop::call_alone(std::int64_t j, const std::string& phase) {
   return wall_s;
 }
 
-double Loop::call_all(const std::string& phase, Pass pass, bool range) {
+double Loop::call_all(const std::string& phase, Pass pass, bool range, LaunchHold* hold) {
   KernelSession& session = run_.session();
   run_.begin(pass);
-  run_.progress().plugin_code(phase, pass.number, repeat_limit_s(), k_range);
+  const double limit_s = repeat_limit_s() + (hold != nullptr ? hold->limit_s() : 0);
+  run_.progress().plugin_code(phase, pass.number, limit_s, k_range);
   session.expect_calls();
   // From the flush to the end of the range: no wait, and nothing on the device but the kernel's
   // own. Directly behind it the outputs are copied on the same stream: work that is not done by
@@ -141,9 +145,11 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range) {
   device_.flush_cache();
   bool succeeded = true;
   blame_kernel(run_, [&] {
+    if (hold != nullptr) hold->place();
     succeeded = timed_window(pass, range);
+    if (succeeded) run_.take_snapshot();
+    if (hold != nullptr) hold->release();
     if (!succeeded) return;
-    run_.take_snapshot();
     device_.check_launch();
     rest_ns_ = device_.drain(run_.is_audit() ? k_settle_ns : 0);
   });
@@ -257,11 +263,37 @@ void Loop::timed_repeats() {
   if (!reply.samples_ns.empty()) run_.judge_time();
 }
 
+// After the public repeats and in addition to them, by a stop rule of its own: it is quick, and the
+// figure is no ranking.
+void Loop::queued_repeats() {
+  constexpr StopLimits k_limits{50, 1e9};
+  const Job& job = run_.job();
+  QueuedFigures& figures = run_.reply().queued.emplace();
+  LaunchHold hold(device_, run_.kernel_waits(), job.hold_limit_s);
+  const Clock::time_point begin = Clock::now();
+  StopRule rule(k_limits);
+  bool done = hold.kind() == HoldKind::none;
+  for (std::int64_t repeat = 1; !done; ++repeat) {
+    const Pass pass{Stage::queued, repeat};
+    const double sample_ns = call_all("queued repeat", pass, false, &hold);
+    judge(pass);
+    if (!hold.held()) continue;
+    figures.samples_ns.push_back(sample_ns);
+    const auto taken = static_cast<std::int64_t>(figures.samples_ns.size());
+    done = job.exact_repeats > 0 ? taken == job.exact_repeats
+                                 : rule.add(sample_ns, seconds_since(begin)) != StopReason::none;
+  }
+  figures.held_by = hold.kind();
+  figures.reason = hold.reason();
+  figures.delay_ns = hold.delay_ns();
+}
+
 void Loop::measure() {
   run_.reply().calls_per_repeat = count();
   if (run_.job().warm_up) warm_up(*run_.job().warm_up);
   checked_pass(Stage::checked);
   timed_repeats();
+  if (run_.job().launch == Launch::queued) queued_repeats();
 }
 
 void Loop::check() { checked_pass(Stage::published); }

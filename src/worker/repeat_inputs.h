@@ -15,7 +15,7 @@ namespace kbench {
 
 /// What a pass over the calls of a case is for. There are two kinds of audit repeat: one that shows
 /// each input during its own call alone, and one, cut, that ends before its last call.
-enum class Stage { published, warm_up, checked, timed, audit, cut_audit };
+enum class Stage { published, warm_up, checked, timed, audit, cut_audit, queued };
 
 /// A pass and its number in its stage, from 1. Passes of another stage or number see other inputs.
 struct Pass {

@@ -87,6 +87,10 @@ Reply some_reply() {
   r.audit_repeats = 25;
   r.floor_ns = 1234.5;
   r.floor_reason = "copy bandwidth";
+  r.queued = QueuedFigures{HoldKind::delay, "it waits", 1e6, {7.5, k_nan}};
+  r.launch_costs = {1280, 2700, 5400};
+  r.clocks.before = ClockState{1980, 64, 693.5, 0x24};
+  r.clocks.absent = "no NVML";
   r.first_call_ms = 1;
   r.create_ms = 2;
   r.check_ms = 3;

@@ -31,7 +31,9 @@ TEST_CASE("each profiler is known by its variable, and nothing else is taken for
        "compute-sanitizer",
        "Compute Sanitizer"},
       {{{"DG_USE_NVIDIA_TOOLS", "1"}}, "nvidia-tools", "an NVIDIA tool"},
+      {{{"NV_SANITIZER_INJECTION_PORT_BASE", "1"}}, "compute-sanitizer", "Compute Sanitizer"},
       {{{"NSYS_PROFILING_SESSION_ID", ""}}, "", ""},
+      {{{"DG_USE_NVIDIA_TOOLS", "0"}}, "", ""},
   };
   for (const Row& row : rows) {
     const Profiler found = find_in(row.environment);
@@ -49,6 +51,24 @@ TEST_CASE("a tool that shows itself keeps its name beside variables that several
   const Profiler ncu =
       find_in({{"DG_USE_NVIDIA_TOOLS", "1"}, {"NV_COMPUTE_PROFILER_PERFWORKS_DIR", "/x"}});
   CHECK(ncu.variable == "NV_COMPUTE_PROFILER_PERFWORKS_DIR");
+}
+
+TEST_CASE("a variable that proves nothing is a reason to ask, and only then") {
+  const auto hint_in = [](const std::string& name, const std::string& value) {
+    return find_hint([&](const char* asked) { return name == asked ? value.c_str() : nullptr; });
+  };
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+                           "NV_NSIGHT_INJECTION_TRANSPORT_TYPE", "NV_TPS_LAUNCH_TOKEN"}) {
+    CHECK(hint_in(name, "/a/lib.so") == name);
+    CHECK(hint_in(name, "") == "");
+  }
+  CHECK(hint_in("PATH", "/usr/bin") == "");
+}
+
+TEST_CASE("a holder that CUPTI names has the name of its tool in results") {
+  CHECK(tool_of_holder("Nsight Compute") == "ncu");
+  CHECK(tool_of_holder("Nsight Systems") == "nsys");
+  CHECK(tool_of_holder("another tool") == "another tool");
 }
 
 }  // namespace

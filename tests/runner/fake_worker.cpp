@@ -109,6 +109,9 @@ Reply passing_reply(const Job& job) {
     reply.samples_ns = {1000, 1250, 1500};
     reply.fresh_inputs = job.fresh_inputs ? "on" : "off";
     reply.audit_repeats = 2;
+    if (job.launch == Launch::queued) {
+      reply.queued = QueuedFigures{HoldKind::hold, "", 0, {800, 900}};
+    }
     reply.floor_ns = 125;
     reply.floor_reason = "half of 2 KiB over 8 GB/s";
   }
@@ -202,6 +205,14 @@ void starve(int, const Job&) {
 }
 std::string broken_mark(int device);
 int& device_of_this_worker();
+
+/// A GPU that a short call shows most of the events' own cost on.
+void costly(int socket, const Job& job) {
+  Reply reply = passing_reply(job);
+  reply.launch_costs = {130, 270, 540};
+  reply.calls_per_repeat = 2;
+  send_message(socket, reply);
+}
 
 using Behaviour = std::function<void(int socket, const Job& job)>;
 
@@ -335,6 +346,7 @@ const std::map<std::string, Behaviour>& behaviours() {
       {"impossible", impossible},
       {"fixed", fixed},
       {"hot", hot},
+      {"costly", costly},
       {"clockless", clockless},
       {"nosamples", [](int s, const Job& job) { bad_samples(s, job, {}); }},
       {"nansample",
@@ -396,6 +408,7 @@ void greet(int socket, const Setup& setup) {
   const std::string wrong = variable("FAKE_HELLO");
   log_line(fmt::format("setup {}", setup.kernel_path.substr(setup.kernel_path.rfind('/') + 1)));
   const bool cuda = setup.device.kind == DeviceRequest::Kind::cuda;
+  if (setup.ask_cupti) log_line("asked for CUPTI");
   log_line(fmt::format("device {} {}", cuda ? "cuda" : "other", setup.device.index));
   const bool loads = !setup.kernel_path.empty();
   if (wrong == "dies" || (wrong == "dies loading" && loads)) raise(SIGKILL);
@@ -424,6 +437,15 @@ void greet(int socket, const Setup& setup) {
     hello.device->index = setup.device.index;
     const std::string uuid = variable("FAKE_UUID");
     if (!uuid.empty()) hello.device->uuid = fmt::format("{}-{}", uuid, setup.device.index);
+    // Of a device that has CUPTI: FAKE_CUPTI names its holder, `nobody` or what is `missing`.
+    const std::string holder = variable("FAKE_CUPTI");
+    if (setup.ask_cupti && holder == "nobody") {
+      hello.cupti = CuptiState{CuptiState::Kind::available, "", ""};
+    } else if (setup.ask_cupti && holder == "missing") {
+      hello.cupti = CuptiState{CuptiState::Kind::missing, "", "`libcupti.so.13` was not found"};
+    } else if (setup.ask_cupti && !holder.empty()) {
+      hello.cupti = CuptiState{CuptiState::Kind::held, holder, "subscribing failed (39)"};
+    }
     hello.note = wrong == "note" ? "no CUDA device: host backend, CPU timings" : "";
   }
   if (setup.list_devices) hello.devices = {host_device()};
@@ -438,6 +460,7 @@ bool has_turns(const Job& job) {
 
 void work(int socket, const Job& job, FakeTurns& turns) {
   log_line(fmt::format("job {} {} {}", job.spec.problem, job.spec.kind, describe(job)));
+  if (job.launch == Launch::queued) log_line("queued");
   log_line(fmt::format("fresh={} nonce={}", job.fresh_inputs, job.nonce));
   if (has_turns(job)) return turns.begin(job, passing_reply(job));
   behaviours().at(job.spec.kind)(socket, job);

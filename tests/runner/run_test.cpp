@@ -135,7 +135,10 @@ TEST_CASE("under ncu one line says what is done instead of the stop rule") {
   const Tree tree;
   const Outcome outcome = kbench_run(tree, {"benchmark", tree.write("f.txt", k_dense)},
                                      {{"NV_COMPUTE_PROFILER_PERFWORKS_DIR", "x"}});
-  CHECK_THAT(outcome.err, ContainsSubstring("running under ncu: 1 timed repeat, no warm-up"));
+  CHECK_THAT(outcome.err, ContainsSubstring(
+                              "running under ncu (`NV_COMPUTE_PROFILER_PERFWORKS_DIR` is set): the "
+                              "figures are not comparable, CUPTI is left alone; 1 timed repeat, "
+                              "no warm-up"));
 }
 
 TEST_CASE("each problem has its own worker and its default kernel") {

@@ -28,6 +28,35 @@ TEST_CASE("a right CUDA kernel passes in every kind of job", "[gpu]") {
   }
 }
 
+TEST_CASE("queued repeats hold launches back, unless the kernel waits for the device", "[gpu]") {
+  struct Row {
+    const char* plugin;
+    HoldKind held_by;
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"probe", HoldKind::hold, ""},
+      {"cuda_waits", HoldKind::delay, "the launches did not all return within 0.2 s while they"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.plugin);
+    WorkerProcess worker;
+    const std::string path = plugin_path(row.plugin);
+    REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
+    Job job = make_job(JobKind::measure, path);
+    job.launch = Launch::queued;
+    job.hold_limit_s = 0.2;
+    const std::optional<Reply> reply = worker.run(job);
+    REQUIRE(reply);
+    CHECK(reply->error == "");
+    REQUIRE(reply->queued);
+    CHECK(reply->queued->held_by == row.held_by);
+    CHECK_THAT(reply->queued->reason, StartsWith(row.reason));
+    CHECK(reply->queued->samples_ns.size() == 3);
+    CHECK(reply->samples_ns.size() == 3);
+  }
+}
+
 TEST_CASE("a lost GPU context fails the case and asks for a new worker", "[gpu]") {
   for (const char* plugin : {"cuda_sticky", "cuda_trap", "cuda_misaligned"}) {
     for (const JobKind kind : {JobKind::check, JobKind::measure, JobKind::profile}) {

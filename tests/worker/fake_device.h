@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,6 +34,39 @@ class FakeStopwatch : public Stopwatch {
   double sample_ns_;
 };
 
+/// A hold whose state a kernel can wait for. Only its owner's thread writes into the diary.
+class FakeHold : public Hold {
+ public:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable news;
+    bool held = false;
+    bool expires = false;  ///< the device lets go by itself
+  };
+  FakeHold(Diary& diary, State& state) : diary_(diary), state_(state) {}
+  ~FakeHold() override { let_go(); }
+  void place(double) override {
+    diary_.push_back("hold");
+    const std::lock_guard lock(state_.mutex);
+    state_.held = true;
+  }
+  void release() noexcept override {
+    if (std::this_thread::get_id() == owner_) diary_.push_back("release");
+    let_go();
+  }
+  bool expired() const override { return state_.expires; }
+
+ private:
+  void let_go() {
+    const std::lock_guard lock(state_.mutex);
+    state_.held = false;
+    state_.news.notify_all();
+  }
+  Diary& diary_;
+  State& state_;
+  std::thread::id owner_ = std::this_thread::get_id();
+};
+
 class FakeDevice : public Device {
  public:
   explicit FakeDevice(DeviceKind kind = DeviceKind::cuda) { info_.kind = kind; }
@@ -51,6 +87,8 @@ class FakeDevice : public Device {
   Disturbance disturbed;         ///< told once, after `disturb_after` questions
   std::int64_t disturb_after = 0;
   Speed best;
+  bool has_queue = true;
+  FakeHold::State hold;
   std::optional<ClockState> clock;  ///< what it tells of its clocks; without: nothing
 
   const DeviceInfo& info() const override { return info_; }
@@ -124,6 +162,17 @@ class FakeDevice : public Device {
   void clean_cache() override { note("clean_cache"); }
   std::unique_ptr<Stopwatch> make_stopwatch() override {
     return std::make_unique<FakeStopwatch>(diary, sample_ns);
+  }
+  std::unique_ptr<Hold> make_hold() override {
+    return has_queue ? std::make_unique<FakeHold>(diary, hold) : nullptr;
+  }
+  void wait_on_device(double ns) override {
+    note("wait " + std::to_string(static_cast<std::int64_t>(ns)));
+  }
+  /// As a kernel that waits for the device does: does not return while launches are held back.
+  void wait_for_release() {
+    std::unique_lock lock(hold.mutex);
+    hold.news.wait(lock, [this] { return !hold.held; });
   }
   void* stream() override { return &diary; }
   void profiler_start() override { note("profiler_start"); }

@@ -11,6 +11,7 @@
 
 #include "device/cuda/cuda_error.h"
 #include "device/cuda/driver_version.h"
+#include "device/cuda/hold.h"
 #include "device/cuda/launches.h"
 
 namespace kbench::cuda {
@@ -278,7 +279,7 @@ std::unique_ptr<Stopwatch> CudaDevice::make_stopwatch() {
 }
 
 Speed CudaDevice::speed() {
-  if (!speed_) speed_ = Speed{measure_copy(), measure_launch()};
+  if (!speed_) speed_ = measure_speed(*this);
   return *speed_;
 }
 
@@ -290,42 +291,12 @@ std::optional<ClockState> CudaDevice::clock_state(std::string* why) {
   return std::nullopt;
 }
 
-// The best of a few copies that no cache holds; the first ones also wake the clocks.
-double CudaDevice::measure_copy() {
-  constexpr std::int64_t k_usual = std::int64_t{256} << 20;
-  constexpr int k_rounds = 5;
-  const std::int64_t bytes = std::min(k_usual, free_bytes() / 4);
-  if (bytes <= 0) return 0;
-  const Buffer<std::uint8_t> from(*this, bytes), to(*this, bytes);
-  fill(from.get(), 0, bytes);
-  const std::unique_ptr<Stopwatch> watch = make_stopwatch();
-  double best_ns = 0;
-  for (int round = 0; round < k_rounds; ++round) {
-    watch->start();
-    copy(to.get(), from.get(), bytes);
-    watch->stop();
-    synchronize();
-    best_ns = round == 0 ? watch->elapsed_ns() : std::min(best_ns, watch->elapsed_ns());
-  }
-  return 2e9 * static_cast<double>(bytes) / best_ns;
+std::unique_ptr<Hold> CudaDevice::make_hold() {
+  return std::make_unique<HostReleasedHold>(stream_.get(), lost_);
 }
 
-// Empty kernels in a row, queued behind a flush so that the host's own time does not show.
-double CudaDevice::measure_launch() {
-  constexpr int k_rounds = 5, k_launches = 20;
-  const std::unique_ptr<Stopwatch> watch = make_stopwatch();
-  double best_ns = 0;
-  for (int round = 0; round <= k_rounds; ++round) {
-    flush_cache();
-    watch->start();
-    for (int k = 0; k < k_launches; ++k) check(launch_nothing(stream_.get()), "an empty kernel");
-    watch->stop();
-    synchronize();
-    // Round 0 loads the kernel.
-    if (round > 0)
-      best_ns = round == 1 ? watch->elapsed_ns() : std::min(best_ns, watch->elapsed_ns());
-  }
-  return best_ns / k_launches;
+void CudaDevice::wait_on_device(double ns) {
+  check(launch_wait(stream_.get(), static_cast<std::uint64_t>(ns)), "keeping the device waiting");
 }
 
 void CudaDevice::profiler_start() { check(cudaProfilerStart(), "cudaProfilerStart"); }

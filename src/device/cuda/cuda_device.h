@@ -54,6 +54,8 @@ class CudaDevice final : public Device {
   Speed speed() override;
   std::optional<ClockState> clock_state(std::string* why) override;
   std::unique_ptr<Stopwatch> make_stopwatch() override;
+  std::unique_ptr<Hold> make_hold() override;
+  void wait_on_device(double ns) override;
   void* stream() override { return stream_.get(); }
 
   void profiler_start() override;
@@ -70,8 +72,6 @@ class CudaDevice final : public Device {
   bool has_lost_context();
   std::string restore_current_device();
   std::string restore_persisting_limit();
-  double measure_copy();
-  double measure_launch();
   void transfer(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind,
                 const char* what);
 
@@ -90,5 +90,8 @@ class CudaDevice final : public Device {
   std::string no_nvml_;
   std::unique_ptr<CudaOps> ops_;
 };
+
+/// Takes a few milliseconds of an idle device (cuda_speed.cpp).
+Speed measure_speed(CudaDevice& device);
 
 }  // namespace kbench::cuda

@@ -90,6 +90,18 @@ cudaError_t launch_nothing(cudaStream_t stream);
 /// Asks for a kernel's attributes: fails when the program holds no code for this GPU.
 cudaError_t probe_kernel_image();
 
+// holds.cu
+/// In the host's memory, for hold and host to talk.
+struct HoldWords {
+  std::uint32_t opened = 0;   ///< highest ticket that may pass
+  std::uint32_t expired = 0;  ///< ticket of the last hold that ended by its limit
+};
+/// Keeps the stream until `words->opened` reaches `ticket`, at most `limit_ns`.
+cudaError_t launch_hold(cudaStream_t stream, HoldWords* words, std::uint32_t ticket,
+                        std::uint64_t limit_ns);
+/// Keeps the stream for `ns`.
+cudaError_t launch_wait(cudaStream_t stream, std::uint64_t ns);
+
 // compact_wy.cu
 constexpr std::int64_t k_panel_width = 64;
 /// Row chunks that the Gram matrix of a panel of `rows` rows is summed in.
