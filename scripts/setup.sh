@@ -30,6 +30,7 @@ is_provided() {
     cmake) cmake_is_recent ;;
     ninja-build) has_command ninja ;;
     clang-format-14) has_command clang-format-14 ;;
+    chromium-headless-shell) [[ -n ${KBENCH_BROWSER-} ]] || has_command chromium || has_command google-chrome ;;
     *) false ;;
   esac
 }
@@ -74,6 +75,23 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${missing[@]}" ||
     die "apt-get could not install ${missing[*]} (its words are above); install them and try again"
+}
+
+# install_if_known NAME...: installs those that this distribution has; without the others, or without
+# the right to install, some tests are skipped.
+install_if_known() {
+  local package
+  for package in "$@"; do
+    [[ -n $(installed "$package") ]] && continue
+    is_provided "$package" && continue
+    if ! has_command apt-cache || ! apt-cache show "$package" >/dev/null 2>&1; then
+      say "no package $package here: the tests that need it are skipped"
+    elif ! can_be_root; then
+      say "no root to install $package: the tests that need it are skipped"
+    else
+      (install_packages "$package") || say "the tests that need $package are skipped"
+    fi
+  done
 }
 
 has_gpu() {

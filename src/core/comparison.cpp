@@ -23,6 +23,8 @@ double level_of_each(std::int64_t comparisons) {
   return 1 - (1 - k_run_level) / static_cast<double>(std::max<std::int64_t>(comparisons, 1));
 }
 
+double each_of_two(double level) { return 1 - (1 - level) / 2; }
+
 std::int64_t least_pairs(double level) {
   // Both ends of the sign test together have the probability 2^(1 - n).
   std::int64_t pairs = 1;

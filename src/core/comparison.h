@@ -20,6 +20,9 @@ constexpr double k_run_level = 0.99;
 /// Level of each of `comparisons` intervals that hold together with k_run_level (Bonferroni).
 double level_of_each(std::int64_t comparisons);
 
+/// Level of each of the two intervals that a quotient of level `level` is made of.
+double each_of_two(double level);
+
 /// Fewest pairs for which an interval of that level exists.
 std::int64_t least_pairs(double level);
 

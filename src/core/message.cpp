@@ -112,6 +112,7 @@ void fields(auto& visit, Is<KernelInfo> auto& m) {
 void fields(auto& visit, Is<Figure> auto& m) {
   visit("name", m.name);
   visit("value", m.value);
+  visit("gate", m.gate);
 }
 
 void fields(auto& visit, Is<InputRecord> auto& m) {
@@ -230,6 +231,8 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("fresh_inputs", m.fresh_inputs);
   visit("audit_repeats", m.audit_repeats);
   visit("floor_ns", m.floor_ns);
+  visit("copy_bytes_per_s", m.copy_bytes_per_s);
+  visit("tensor_flops_per_s", m.tensor_flops_per_s);
   visit("floor_reason", m.floor_reason);
   visit("queued", m.queued);
   visit("launch_costs", m.launch_costs);

@@ -154,6 +154,7 @@ struct Turn {
 struct Figure {
   std::string name;  ///< `scaled_factor_residual`
   double value = 0;
+  double gate = 0;  ///< largest value that passes; 0: reported, not gated
 };
 
 struct InputRecord {
@@ -180,6 +181,8 @@ struct Reply {
   std::string fresh_inputs;        ///< `on`, `off`, `fixed` (one input only); measure jobs alone
   std::int64_t audit_repeats = 0;  ///< untimed ones in which inputs arrive between the calls
   double floor_ns = 0;             ///< no honest call is faster; 0: not known
+  double copy_bytes_per_s = 0;     ///< measured on this device; 0: does not apply
+  double tensor_flops_per_s = 0;   ///< highest rate of the device's products; 0: not known
   std::string floor_reason;        ///< what the floor comes from, and what it leaves out
   std::optional<QueuedFigures> queued;  ///< of measure jobs with Launch::queued
   LaunchCosts launch_costs;             ///< of this device; measure jobs alone

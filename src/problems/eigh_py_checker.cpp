@@ -157,13 +157,16 @@ void EighChecker::judge_residuals(const Residuals& residuals, bool diagnostics,
                             residuals.reconstruction, residuals.norm_a};
   for (const Gate* gate : {&eigen, &orthogonality, &reconstruction}) judge(*gate, n_, verdict);
 
-  verdict.figures.push_back({"scaled_eigen_residual", largest_scaled(eigen, n_)});
-  verdict.figures.push_back({"scaled_reconstruction_residual", largest_scaled(reconstruction, n_)});
+  verdict.figures.push_back(
+      {"scaled_eigen_residual", largest_scaled(eigen, n_), eigen.rtol / n_eps});
+  verdict.figures.push_back({"scaled_reconstruction_residual", largest_scaled(reconstruction, n_),
+                             reconstruction.rtol / n_eps});
   if (diagnostics) {
     verdict.figures.push_back({"scaled_diagonalization_residual",
                                scaled_by_largest(residuals.diagonalization, residuals.norm_a, n_)});
   }
-  verdict.figures.push_back({"scaled_orthogonality_residual", largest_scaled(orthogonality, n_)});
+  verdict.figures.push_back({"scaled_orthogonality_residual", largest_scaled(orthogonality, n_),
+                             orthogonality.rtol / n_eps});
   const std::array<Figure, 3> rtols{{{"eigen_rtol", eigen.rtol},
                                      {"recon_rtol", reconstruction.rtol},
                                      {"orth_rtol", orthogonality.rtol}}};

@@ -220,14 +220,16 @@ Verdict QrChecker::judge_all(const Residuals& residuals, bool diagnostics) const
   judge(factor, n_, verdict);
   judge(orthogonality, n_, verdict);
 
-  verdict.figures.push_back({"scaled_factor_residual", largest_scaled(factor, n_)});
+  verdict.figures.push_back(
+      {"scaled_factor_residual", largest_scaled(factor, n_), factor.rtol / n_eps});
   if (diagnostics) {
     verdict.figures.push_back({"scaled_reconstruction_residual",
                                scaled_by_largest(residuals.reconstruction, residuals.norm_a, n_)});
     verdict.figures.push_back({"scaled_triangular_residual",
                                scaled_by_largest(residuals.triangular, residuals.norm_a, n_)});
   }
-  verdict.figures.push_back({"scaled_orthogonality_residual", largest_scaled(orthogonality, n_)});
+  verdict.figures.push_back({"scaled_orthogonality_residual", largest_scaled(orthogonality, n_),
+                             orthogonality.rtol / n_eps});
   const std::array<Figure, 2> rtols{
       {{"factor_rtol", factor.rtol}, {"orth_rtol", orthogonality.rtol}}};
   conclude(rtols, batch_, n_, verdict);

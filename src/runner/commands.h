@@ -28,6 +28,12 @@ ExitCode profile_command(const Options& options, Problems problems);
 ExitCode compare(const Options& options, Problems problems, const Session::Start& start,
                  Watch& watch);
 
+/// `kbench compare` of two results documents. Starts nothing.
+ExitCode compare_files(const Options& options);
+
+/// `kbench report`: a page of HTML from results documents. Starts nothing.
+ExitCode report(const Options& options, Problems problems);
+
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);
 

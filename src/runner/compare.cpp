@@ -16,6 +16,7 @@
 #include "runner/compare_arm.h"
 #include "runner/compare_words.h"
 #include "runner/comparison.h"
+#include "runner/document_file.h"
 #include "runner/nonce.h"
 
 namespace kbench {
@@ -70,7 +71,10 @@ class Comparison {
   const Plan& plan_;
   Arms& arms_;
   Watch& watch_;
+  void save() const;
+
   ComparisonRecord record_;
+  std::optional<DocumentFile> json_;
 };
 
 void Comparison::fill_record() {
@@ -192,6 +196,13 @@ ComparedCase Comparison::run_case(std::size_t i) {
   return row;
 }
 
+/// A pipe takes the final document only.
+void Comparison::save() const {
+  if (json_ && (json_->is_file() || record_.finished)) {
+    json_->save(comparison_document(record_));
+  }
+}
+
 ExitCode Comparison::execute() {
   fill_record();
   for (const auto& arm : arms_) {
@@ -206,16 +217,20 @@ ExitCode Comparison::execute() {
   for (const PlannedCase& planned : plan_.cases) {
     spec_width = std::max(spec_width, comparison_spec(planned.spec).size());
   }
+  if (!options_.json.empty()) json_.emplace("--json", options_.json);
+  save();
   put(comparison_heading(record_));
   for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
     record_.cases.push_back(run_case(i));
     describe_kernels();
     put(comparison_row(record_, i, spec_width));
+    save();
   }
   add_means(record_);
   record_.finished = true;
   record_.exit_code = comparison_exit_code(record_);
   put(comparison_footer(record_));
+  save();
   for (const auto& arm : arms_) arm->finish();
   return record_.exit_code;
 }

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/text.h"
+#include "runner/document_file.h"
 #include "runner/paths.h"
 #include "runner/toolchain.h"
 
@@ -35,6 +36,12 @@ Options compare_options(const Options& asked) {
   if (!names_kernel(options.words.back()) && options.words.size() > 2) {
     options.file = options.words.back();
     options.words.pop_back();
+  }
+  for (const std::string& read : {options.file, options.input}) {
+    require_other_file("--json", options.json, read, "case file or input");
+  }
+  for (const std::string& kernel : options.words) {
+    require_other_file("--json", options.json, kernel, "kernel");
   }
   if (!options.input.empty() && !options.file.empty()) {
     throw Error(ExitCode::usage,

@@ -62,6 +62,7 @@ struct ComparisonRecord {
   double same = 0;
   double level = 0;  ///< of each interval
   std::optional<double> fail_if_slower;
+  bool paired = true;  ///< false: times of two runs, taken apart
   bool finished = false;
   ExitCode exit_code = ExitCode::ok;
 };
@@ -82,9 +83,12 @@ std::string comparison_heading(const ComparisonRecord& record);
 std::string comparison_row(const ComparisonRecord& record, std::size_t i, std::size_t spec_width);
 std::string comparison_footer(const ComparisonRecord& record);
 
+/// The document `kbench.comparison/1` (docs/comparing.md).
+std::string comparison_document(const ComparisonRecord& record);
+
 /// `faster (4.13x)`, `slower (1.2x)`, `same`, `undecided`.
 std::string verdict_text(const ComparedRatio& compared);
 /// `0.242 [0.240, 0.245]`, with the digits that the interval supports.
-std::string ratio_text(const Ratio& ratio);
+std::string ratio_text(const Ratio& ratio);  ///< without an interval: `0.242 (too few)`
 
 }  // namespace kbench

@@ -39,6 +39,13 @@ std::string ratio_columns(std::size_t k, const ComparedRatio& compared) {
                      verdict_text(compared));
 }
 
+bool lacks_interval(const ComparisonRecord& record) {
+  return std::any_of(record.cases.begin(), record.cases.end(), [](const ComparedCase& row) {
+    return std::any_of(row.ratios.begin(), row.ratios.end(),
+                       [](const ComparedRatio& compared) { return !compared.ratio.interval; });
+  });
+}
+
 void count_verdicts(const ComparisonRecord& record, std::array<int, 4>& counts, int& failed) {
   for (const ComparedCase& row : record.cases) {
     if (row.ratios.empty()) ++failed;
@@ -55,7 +62,7 @@ std::string comparison_spec(const Case& spec) {
 }
 
 std::string ratio_text(const Ratio& ratio) {
-  if (!ratio.interval) return fmt::format("{:.3g} (too few pairs)", ratio.value);
+  if (!ratio.interval) return fmt::format("{:.3g} (too few)", ratio.value);
   const auto [low, high] = *ratio.interval;
   // Two digits of the interval's width, and never fewer than three decimals of a hundredth.
   const double width = std::max(high - low, 1e-4 * ratio.value);
@@ -88,6 +95,9 @@ std::string comparison_heading(const ComparisonRecord& record) {
                     to_one_line(device.name), to_one_line(device.clock),
                     static_cast<double>(device.flush_bytes) * 1e-6);
   }
+  if (!record.paired) {
+    text += "the runs were not made in turns: what changed between them is in the ratios\n";
+  }
   return text + fmt::format(
                     "times are medians; a ratio below 1 is faster than A; all intervals "
                     "hold together with {:g} %; same: within {:g} %\n",
@@ -101,9 +111,10 @@ std::string comparison_row(const ComparisonRecord& record, std::size_t i, std::s
   std::string text;
   for (std::size_t k = 1; k < row.times.size(); ++k) {
     text += k == 1 ? lead : std::string(lead.size(), ' ');
-    text += fmt::format("A {:>9}  {} {:>9}  {:>4} pairs  {}\n", format_time(row.times[0].median_ns),
+    text += fmt::format("A {:>9}  {} {:>9}  {:>4} {}  {}\n", format_time(row.times[0].median_ns),
                         kernel_letter(k), format_time(row.times[k].median_ns),
-                        row.times[k].samples_ns.size(), ratio_columns(k, row.ratios[k - 1]));
+                        row.times[k].samples_ns.size(), record.paired ? "pairs" : "repeats",
+                        ratio_columns(k, row.ratios[k - 1]));
   }
   return text;
 }
@@ -115,6 +126,12 @@ std::string comparison_footer(const ComparisonRecord& record) {
       text += fmt::format("geometric mean of {}: {}\n", mean.problem,
                           ratio_columns(k, mean.ratios[k - 1]));
     }
+  }
+  if (lacks_interval(record)) {
+    const std::int64_t least =
+        least_pairs(record.paired ? record.level : each_of_two(record.level));
+    text += fmt::format("too few: an interval needs {0} {1}; take them with `--repeats {0}`\n",
+                        least, record.paired ? "pairs" : "repeats in both runs");
   }
   std::array<int, 4> counts{};
   int failed = 0;

@@ -1,5 +1,7 @@
 // Keeps a file equal to the newest document of a run: replaced as a whole by a rename, so that a
 // reader or a crash never meets half a document. Knows nothing of what is in it.
+#include "runner/document_file.h"
+
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -108,6 +110,17 @@ std::string target_of(const Destination& to) {
   return target.string();
 }
 
+/// Mode bits of the file at `path`, once it is known that it can be replaced.
+mode_t mode_of_existing(const Destination& to, const std::string& path, const struct stat& status) {
+  // A pipe or device may never take what is written, and need not exist to the end.
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) refuse(to, "it is no regular file");
+  const Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd) refuse(to, std::strerror(errno));
+  // Root may write where nobody is meant to: the mode bits say what the owner wants.
+  if ((status.st_mode & 0222) == 0) refuse(to, "the file is read-only");
+  return status.st_mode & 07777;
+}
+
 /// Writes all of it, waiting for a reader that reads. Sets errno when it did not work.
 bool write_to_stream(int fd, std::string_view document) {
   constexpr std::size_t k_piece = std::size_t{1} << 20;
@@ -134,31 +147,15 @@ class DocumentReporter : public Reporter {
   using Clock = std::chrono::steady_clock;
 
  public:
-  DocumentReporter(const Destination& to, Document document) : document_(document), path_(to.path) {
-    if (const std::optional<int> number = own_descriptor(to.path)) {
-      stream_ = duplicate(*number, to);
-      return;
-    }
-    // Links are followed here, so that the rename replaces the target and not the link.
-    path_ = target_of(to);
-    struct stat status {};
-    if (stat(path_.c_str(), &status) == 0) {
-      take_existing(to, status);
-    } else {
-      const mode_t mask = umask(0);
-      umask(mask);
-      mode_ = 0666 & ~mask;
-      // The file itself is made by the first save: a run that ends before that leaves none.
-      if (errno != ENOENT || !Temporary(path_).fd()) refuse(to, std::strerror(errno));
-    }
-  }
+  DocumentReporter(const std::string& flag, const std::string& path, Document document)
+      : document_(document), file_(flag, path) {}
 
   void begin(const RunRecord& record) override {
-    if (!stream_) save(record);
+    if (file_.is_file()) save(record);
   }
   void case_ended(const RunRecord& record, std::size_t i) override {
     // What was not even begun can wait for the end.
-    waits_ = waits_ || (!stream_ && record.cases[i].begun);
+    waits_ = waits_ || (file_.is_file() && record.cases[i].begun);
     idle(record);
   }
   std::optional<Clock::time_point> idle(const RunRecord& record) override {
@@ -173,63 +170,14 @@ class DocumentReporter : public Reporter {
   void save(const RunRecord& record) {
     constexpr std::chrono::seconds k_allowance(1);
     const Clock::time_point begin = Clock::now();
-    save(document_(record));
+    file_.save(document_(record));
     waits_ = false;
     spent_ += Clock::now() - begin;
     if (spent_ > k_allowance) not_before_ = start_ + 10 * (spent_ - k_allowance);
   }
 
-  void take_existing(const Destination& to, const struct stat& status) {
-    const dev_t null_device = makedev(1, 3);
-    if (S_ISCHR(status.st_mode) && status.st_rdev == null_device) {
-      stream_ = Fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
-      return;
-    }
-    // A pipe or device may never take what is written, and need not exist to the end.
-    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-      refuse(to, "it is no regular file");
-    }
-    const Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!fd) refuse(to, std::strerror(errno));
-    mode_ = status.st_mode & 07777;
-    // Root may write where nobody is meant to: the mode bits say what the owner wants.
-    if ((status.st_mode & 0222) == 0) refuse(to, "the file is read-only");
-  }
-
-  enum class Replaced { yes, no, folder_refuses };
-
-  void save(const std::string& document) {
-    if (stream_ ? write_to_stream(stream_.get(), document) : write_file(document)) return;
-    say(fmt::format("cannot write the results to `{}` ({}); the file lacks the newest case",
-                    to_one_line(path_), std::strerror(errno)));
-  }
-
-  bool write_file(const std::string& document) const {
-    const Replaced replaced = replace(document);
-    return replaced == Replaced::yes ||
-           (replaced == Replaced::folder_refuses && overwrite(document));
-  }
-
-  Replaced replace(const std::string& document) const {
-    Temporary temporary(path_);
-    if (!temporary.fd()) {
-      const bool refused = errno == EACCES || errno == EPERM || errno == EROFS;
-      return refused ? Replaced::folder_refuses : Replaced::no;
-    }
-    const int fd = temporary.fd().get();
-    const bool written = write_all(fd, document) && fchmod(fd, mode_) == 0;
-    return written && temporary.move_to(path_) ? Replaced::yes : Replaced::no;
-  }
-
-  bool overwrite(const std::string& document) const {
-    const Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
-    return fd && write_all(fd.get(), document);
-  }
-
   Document document_;
-  std::string path_;
-  Fd stream_;  // what is written once, at the end; empty for a file
-  mode_t mode_ = 0666;
+  DocumentFile file_;
   bool waits_ = false;  // a case has ended since the file was written
   const Clock::time_point start_ = Clock::now();
   Clock::duration spent_{};
@@ -238,9 +186,71 @@ class DocumentReporter : public Reporter {
 
 }  // namespace
 
+DocumentFile::DocumentFile(const std::string& flag, const std::string& path) : path_(path) {
+  const Destination to{flag, path};
+  if (const std::optional<int> number = own_descriptor(to.path)) {
+    stream_ = duplicate(*number, to);
+    return;
+  }
+  // Links are followed here, so that the rename replaces the target and not the link.
+  path_ = target_of(to);
+  struct stat status {};
+  if (stat(path_.c_str(), &status) == 0) {
+    const dev_t null_device = makedev(1, 3);
+    if (S_ISCHR(status.st_mode) && status.st_rdev == null_device) {
+      stream_ = Fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    } else {
+      mode_ = mode_of_existing(to, path_, status);
+    }
+    return;
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  mode_ = 0666 & ~mask;
+  // The file itself is made by the first save: a run that ends before that leaves none.
+  if (errno != ENOENT || !Temporary(path_).fd()) refuse(to, std::strerror(errno));
+}
+
+bool DocumentFile::save(const std::string& document) const {
+  if (stream_ ? write_to_stream(stream_.get(), document) : write_file(document)) return true;
+  say(fmt::format("cannot write the results to `{}` ({}); the file lacks the newest case",
+                  to_one_line(path_), std::strerror(errno)));
+  return false;
+}
+
+bool DocumentFile::write_file(const std::string& document) const {
+  const Replaced replaced = replace(document);
+  return replaced == Replaced::yes || (replaced == Replaced::folder_refuses && overwrite(document));
+}
+
+DocumentFile::Replaced DocumentFile::replace(const std::string& document) const {
+  Temporary temporary(path_);
+  if (!temporary.fd()) {
+    const bool refused = errno == EACCES || errno == EPERM || errno == EROFS;
+    return refused ? Replaced::folder_refuses : Replaced::no;
+  }
+  const int fd = temporary.fd().get();
+  const bool written = write_all(fd, document) && fchmod(fd, mode_) == 0;
+  return written && temporary.move_to(path_) ? Replaced::yes : Replaced::no;
+}
+
+bool DocumentFile::overwrite(const std::string& document) const {
+  const Fd fd(open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
+  return fd && write_all(fd.get(), document);
+}
+
+void require_other_file(const std::string& flag, const std::string& path, const std::string& read,
+                        const char* what) {
+  std::error_code absent;
+  if (path.empty() || read.empty() || !fs::equivalent(path, read, absent)) return;
+  throw Error(ExitCode::usage, fmt::format("cannot write the results to `{}` (it is the {}); give "
+                                           "`{}` another path",
+                                           to_one_line(path), what, flag));
+}
+
 std::unique_ptr<Reporter> make_document_reporter(const std::string& flag, const std::string& path,
                                                  Document document) {
-  return std::make_unique<DocumentReporter>(Destination{flag, path}, document);
+  return std::make_unique<DocumentReporter>(flag, path, document);
 }
 
 }  // namespace kbench

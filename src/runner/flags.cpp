@@ -161,6 +161,8 @@ constexpr unsigned k_kernels = k_modes | bit(Verb::compare);
 constexpr unsigned k_work = k_kernels | bit(Verb::generate);
 constexpr unsigned k_all = k_work | bit(Verb::list);
 
+constexpr unsigned k_comparing = bit(Verb::compare) | bit(Verb::report);
+
 using Text = const std::string&;
 
 constexpr std::array k_verbs = {
@@ -196,10 +198,15 @@ constexpr std::array k_verbs = {
             "eval \"$(kbench profile-command nsys shape.txt --kernel my.cu)\"", "FILE",
             "cases; the first one, or that of --only, is shown"},
     VerbRow{
-        Verb::compare, "compare", "KERNEL", "KERNEL KERNEL ... [FILE]",
-        "kernels as for --kernel, the first is what the others are compared with; then the cases",
-        "time kernels in turns on the same inputs and say which is faster",
+        Verb::compare, "compare", "KERNEL", "KERNEL KERNEL ... [FILE] | OLD.json NEW.json",
+        "kernels as for --kernel, the first is what the others are compared with; then the cases; "
+        "or two files that --json wrote",
+        "time kernels in turns on the same inputs, or read two results, and say which is faster",
         "kbench compare lapack my.cpp specs/quickstart.txt --device host", "", "", true},
+    VerbRow{Verb::report, "report", "RESULTS", "RESULTS.json ...",
+            "files that --json wrote; the first is what the others are compared with",
+            "turn results into one page of HTML to look at",
+            "kbench report results.json -o report.html", "", "", true},
 };
 
 const std::array k_flags = {
@@ -231,7 +238,7 @@ const std::array k_flags = {
     Flag{"only", "I[,J]", "run only the cases with these numbers, as the table shows them",
          k_work | k_command,
          [](Options& o, Text text, Text source) { o.only = parse_only(text, source); }},
-    Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_modes,
+    Flag{"json", "PATH", "write all results to PATH, rewritten after each case", k_kernels,
          [](Options& o, Text text, Text) { o.json = text; }},
     Flag{"csv", "PATH", "the same as comma-separated values, one line a case", k_modes,
          [](Options& o, Text text, Text) { o.csv = text; }},
@@ -312,15 +319,19 @@ const std::array k_flags = {
     Flag{"color", "auto|always|never", "colours (auto: on a terminal, unless NO_COLOR is set)",
          k_modes, [](Options& o, Text text, Text source) { o.color = parse_color(text, source); }},
     Flag{"same", "PCT", "a difference below PCT per cent counts as none (default 1)",
-         bit(Verb::compare),
+         k_comparing,
          [](Options& o, Text text, Text source) { o.same = parse_percent(text, source); }},
     Flag{
         "fail-if-slower", "PCT",
         "exit with 112 when a kernel is for certain more than PCT per cent slower than the first",
         bit(Verb::compare),
         [](Options& o, Text text, Text source) { o.fail_if_slower = parse_percent(text, source); }},
-    Flag{"out", "DIR", "folder that the inputs are written to", bit(Verb::generate),
-         [](Options& o, Text text, Text) { o.out = text; }},
+    Flag{"force", "", "compare results although device, driver, flush, clock or inputs differ",
+         bit(Verb::compare),
+         [](Options& o, Text text, Text source) { o.force = parse_switch(text, source); }},
+    Flag{"out", "PATH", "folder that the inputs are written to, or file of the report",
+         bit(Verb::generate) | bit(Verb::report),
+         [](Options& o, Text text, Text) { o.out = text; }, false, 'o'},
     Flag{"report", "PATH", "report that the profiler is to write, without its suffix", k_command,
          [](Options& o, Text text, Text) { o.report = text; }},
     Flag{"inputs", "listed|benchmark", "seeds as listed, or those of the measured loop",

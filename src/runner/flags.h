@@ -31,6 +31,7 @@ struct Flag {
   void (*set)(Options& options, const std::string& text, const std::string& source);
 
   bool repeatable = false;  ///< may be given several times
+  char letter = 0;          ///< `o` for `-o`; 0: none
 
   bool belongs_to(Verb verb) const { return (verbs >> static_cast<unsigned>(verb) & 1u) != 0; }
 };

@@ -108,6 +108,15 @@ Json residuals_json(const Reply& reply) {
   return residuals;
 }
 
+/// Of the residuals that have one: the largest value that passes.
+Json gates_json(const Reply& reply) {
+  Json gates = Json::object();
+  for (const Figure& figure : reply.residuals) {
+    if (figure.gate > 0) gates[to_valid_utf8(figure.name)] = number(figure.gate);
+  }
+  return gates;
+}
+
 Json inputs_json(const Reply& reply) {
   Json inputs = Json::array();
   for (const InputRecord& input : reply.inputs) {
@@ -170,6 +179,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["message"] = row.passed ? text(reply.message) : Json(nullptr);
   json["error"] = row.ended && !row.passed ? text(failure_text(row)) : Json(nullptr);
   json["residuals"] = residuals_json(reply);
+  json["gates"] = gates_json(reply);
   json["worst_of_gate"] = number(reply.worst_of_gate);
   json["worst_gate"] = text_or_null(reply.worst_gate);
   json["samples_ns"] = samples_json(reply);
@@ -187,6 +197,8 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["floor_reason"] = text_or_null(reply.floor_reason);
   json["queued"] = queued_json(reply.queued);
   json["launch_costs_ns"] = launch_costs_json(reply.launch_costs);
+  json["roof"] = {{"copy_bytes_per_s", number(reply.copy_bytes_per_s)},
+                  {"tensor_flops_per_s", number(reply.tensor_flops_per_s)}};
   json["clocks"] = clocks_json(reply.clocks);
   json["idle"] = idle_json(reply);
   json["trace"] = trace_json(reply);

@@ -11,6 +11,7 @@
 
 #include "core/text.h"
 #include "runner/flags.h"
+#include "runner/results_file.h"
 
 namespace kbench {
 namespace {
@@ -41,6 +42,13 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
                           verb == nullptr ? "" : verb->name));
 }
 
+const Flag* find_flag(char letter) {
+  for (const Flag& flag : flags()) {
+    if (flag.letter == letter) return &flag;
+  }
+  return nullptr;
+}
+
 const Flag* find_flag(std::string_view name) {
   for (const Flag& flag : flags()) {
     if (flag.name == name) return &flag;
@@ -55,7 +63,9 @@ std::size_t find_verb(const Words& words) {
     if (word.empty() || word[0] != '-') return i;
     if (word == "-h" || word == "--help" || word == "--version") continue;
     const std::size_t equals = word.find('=');
-    const Flag* flag = word.starts_with("--") ? find_flag(word.substr(2, equals - 2)) : nullptr;
+    const Flag* flag = word.starts_with("--") ? find_flag(word.substr(2, equals - 2))
+                       : word.size() == 2     ? find_flag(word[1])
+                                              : nullptr;
     if (flag == nullptr) refuse_flag(word, nullptr);
     if (!flag->value.empty() && equals == std::string::npos) ++i;
   }
@@ -122,7 +132,8 @@ CommandLine parse_words(const VerbRow& row, Words words) {
   }
   for (const Flag& flag : flags()) {
     if (!flag.belongs_to(row.verb)) continue;
-    const std::string name = fmt::format("--{}", flag.name);
+    const std::string name = flag.letter == 0 ? fmt::format("--{}", flag.name)
+                                              : fmt::format("-{},--{}", flag.letter, flag.name);
     const std::string help = fmt::format("{} [{}]", flag.help, environment_name(flag));
     CLI::Option* option = flag.value.empty() ? app.add_flag(name, help)
                                              : app.add_option(name, line.values[flag.name], help);
@@ -192,6 +203,15 @@ void apply(const VerbRow& row, const CommandLine& line, std::string_view popcorn
   }
 }
 
+/// Results are compared with results, two at a time.
+void check_compared(const std::vector<std::string>& words) {
+  const auto results = std::count_if(words.begin(), words.end(), is_results_path);
+  if (results == 0 || (results == 2 && words.size() == 2)) return;
+  throw Error(ExitCode::usage,
+              "`kbench compare` takes kernels, or two results documents and nothing else; see "
+              "`kbench compare --help`");
+}
+
 void check_together(const VerbRow& row, const Options& options) {
   if (row.verb == Verb::compare && options.words.size() < 2) {
     throw Error(
@@ -212,6 +232,13 @@ void check_together(const VerbRow& row, const Options& options) {
     throw Error(ExitCode::usage,
                 "`--in-process` has one worker (a kernel can be loaded once in a process); name "
                 "one device");
+  }
+  if (row.verb == Verb::compare) check_compared(options.words);
+  if (row.verb == Verb::report && (options.words.empty() || options.out.empty())) {
+    throw Error(
+        ExitCode::usage,
+        "`kbench report` needs results and a file to write; give both, as in `kbench report "
+        "results.json -o report.html`");
   }
   if (row.verb == Verb::generate && options.out.empty()) {
     throw Error(ExitCode::usage,

@@ -25,7 +25,8 @@ enum class Verb {
   new_kernel,
   build,
   profile_command,
-  compare
+  compare,
+  report
 };
 
 /// --fresh-inputs: `automatic` is on in every mode that measures.
@@ -72,6 +73,7 @@ struct Options {
   bool in_process = false;
   double same = 0.01;                    ///< --same: relative difference that counts as none
   std::optional<double> fail_if_slower;  ///< --fail-if-slower, as a fraction
+  bool force = false;  ///< compare results although they differ in more than the kernel
   std::string out;
   std::string report;             ///< of profile-command; empty: its default
   bool benchmark_inputs = false;  ///< --inputs benchmark

@@ -7,21 +7,12 @@
 #include <utility>
 
 #include "core/text.h"
+#include "runner/document_file.h"
 #include "runner/progress.h"
 #include "runner/report.h"
 
 namespace kbench {
 namespace {
-
-/// Results must not replace what the run reads. Throws Error(usage).
-void require_other_file(const std::string& flag, const std::string& path, const std::string& read,
-                        const char* what) {
-  std::error_code absent;
-  if (read.empty() || !std::filesystem::equivalent(path, read, absent)) return;
-  throw Error(ExitCode::usage, fmt::format("cannot write the results to `{}` (it is the {}); give "
-                                           "`{}` another path",
-                                           to_one_line(path), what, flag));
-}
 
 std::unique_ptr<Reporter> document(const Options& options, const std::string& flag,
                                    const std::string& path, Document text) {

@@ -17,6 +17,7 @@
 #include "runner/commands.h"
 #include "runner/machine.h"
 #include "runner/popcorn_fd.h"
+#include "runner/results_file.h"
 #include "runner/run_cases.h"
 #include "runner/say.h"
 #include "runner/standard_streams.h"
@@ -110,6 +111,10 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
   if (options.verb == Verb::new_kernel) return new_kernel(options);
   if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
   if (options.verb == Verb::build) return build(options, lanes.first(), watch);
+  if (options.verb == Verb::report) return report(options, wiring.problems);
+  if (options.verb == Verb::compare && is_results_path(options.words.front())) {
+    return compare_files(options);
+  }
   if (options.verb == Verb::compare) return compare(options, wiring.problems, start, watch);
   if (options.verb == Verb::generate) {
     const Plan plan = make_plan(options, wiring.problems, {});

@@ -289,6 +289,8 @@ void CaseRun::judge_time() {
   const Floor floor = time_floor(device_.info(), device_.speed(), problem_, job_.spec);
   reply_.floor_ns = floor.ns;
   reply_.floor_reason = floor.reason;
+  reply_.copy_bytes_per_s = device_.speed().copy_bytes_per_s;
+  reply_.tensor_flops_per_s = tensor_peak(device_.info().capability);
   require_possible_time(summarize(reply_.samples_ns).mean, floor);
 }
 

@@ -56,6 +56,21 @@ pid_t start(Words argv, const Scratch& scratch) {
   return child;
 }
 
+Outcome run_to_end(Words argv, const Scratch& scratch) {
+  argv.insert(argv.end(), {"--json", scratch.path("results.json")});
+  const pid_t child = start(argv, scratch);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  Outcome outcome;
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.out = scratch.read("stdout");
+  outcome.err = scratch.read("stderr");
+  outcome.lines = scratch.read("lines");
+  outcome.document = nlohmann::json::parse(scratch.read("results.json"), nullptr, false);
+  return outcome;
+}
+
 }  // namespace
 
 Scratch::Scratch() {
@@ -93,25 +108,19 @@ std::string Outcome::line(std::string_view key) const {
 Outcome run_kbench(std::string_view mode, std::string_view cases, const std::string& plugin,
                    const Words& options) {
   const Scratch scratch;
-  Words argv = {KBENCH_BINARY_DIR "/bin/kbench",
-                std::string(mode),
-                scratch.write("cases.txt", cases),
-                "--kernel",
-                plugin,
-                "--json",
-                scratch.path("results.json")};
+  Words argv = {KBENCH_BINARY_DIR "/bin/kbench", std::string(mode),
+                scratch.write("cases.txt", cases), "--kernel", plugin};
   argv.insert(argv.end(), options.begin(), options.end());
-  const pid_t child = start(argv, scratch);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  Outcome outcome;
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  outcome.out = scratch.read("stdout");
-  outcome.err = scratch.read("stderr");
-  outcome.lines = scratch.read("lines");
-  outcome.document = nlohmann::json::parse(scratch.read("results.json"), nullptr, false);
-  return outcome;
+  return run_to_end(std::move(argv), scratch);
+}
+
+Outcome compare_kernels(const Words& kernels, std::string_view cases, const Words& options) {
+  const Scratch scratch;
+  Words argv = {KBENCH_BINARY_DIR "/bin/kbench", "compare"};
+  argv.insert(argv.end(), kernels.begin(), kernels.end());
+  argv.push_back(scratch.write("cases.txt", cases));
+  argv.insert(argv.end(), options.begin(), options.end());
+  return run_to_end(std::move(argv), scratch);
 }
 
 std::string test_plugin(std::string_view name) {

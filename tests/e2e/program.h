@@ -41,6 +41,9 @@ struct Outcome {
 Outcome run_kbench(std::string_view mode, std::string_view cases, const std::string& plugin,
                    const Words& options);
 
+/// `kbench compare <kernels> <a file with these cases> <options>` to its end.
+Outcome compare_kernels(const Words& kernels, std::string_view cases, const Words& options);
+
 /// A test plug-in and a shipped kernel of this build.
 std::string test_plugin(std::string_view name);
 std::string shipped_kernel(std::string_view problem, std::string_view name);

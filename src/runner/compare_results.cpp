@@ -1,0 +1,66 @@
+// `kbench compare old.json new.json`: reads two results documents, refuses what is no comparison,
+// and prints the rest. Starts nothing.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/text.h"
+#include "runner/commands.h"
+#include "runner/compare_files.h"
+#include "runner/document_file.h"
+#include "runner/say.h"
+
+namespace kbench {
+namespace {
+
+void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void require_comparable(const ResultsFile& before, const ResultsFile& after, bool force) {
+  const std::vector<std::string> found = differences(before, after);
+  if (found.empty()) return;
+  if (!force) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("`{}` and `{}` cannot be compared (they differ in {}); repeat one of "
+                    "the runs, or compare all the same with `--force`",
+                    to_one_line(before.path), to_one_line(after.path), fmt::join(found, "; ")));
+  }
+  for (const std::string& difference : found) say("--force: they differ in " + difference);
+}
+
+}  // namespace
+
+ExitCode compare_files(const Options& options) {
+  const ResultsFile before = read_results(options.words[0]);
+  const ResultsFile after = read_results(options.words[1]);
+  require_comparable(before, after, options.force);
+  ComparisonRecord record = compare_results(before, after, options.same);
+  if (record.cases.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("`{}` and `{}` have no case in common; name runs of the same cases",
+                            to_one_line(before.path), to_one_line(after.path)));
+  }
+  record.fail_if_slower = options.fail_if_slower;
+  record.command_line = options.command_line;
+  record.started = utc_now();
+  std::optional<DocumentFile> json;
+  for (const std::string& read : options.words) {
+    require_other_file("--json", options.json, read, "results document");
+  }
+  if (!options.json.empty()) json.emplace("--json", options.json);
+  std::size_t width = 4;
+  for (const ComparedCase& row : record.cases) {
+    width = std::max(width, comparison_spec(row.spec).size());
+  }
+  put(comparison_heading(record));
+  for (std::size_t i = 0; i < record.cases.size(); ++i) put(comparison_row(record, i, width));
+  put(comparison_footer(record));
+  // The runs have their own exit codes; here only what was asked about fails.
+  record.exit_code = options.fail_if_slower ? comparison_exit_code(record) : ExitCode::ok;
+  if (json) json->save(comparison_document(record));
+  return record.exit_code;
+}
+
+}  // namespace kbench

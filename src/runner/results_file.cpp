@@ -1,0 +1,209 @@
+// Reads `kbench.results/1` back into plain data. Keys that came later than the schema's first
+// version may be missing; what a figure means is not decided here.
+#include "runner/results_file.h"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "core/text.h"
+
+namespace kbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view k_schema = "kbench.results/1";
+
+const Json& member(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw std::runtime_error(fmt::format("there is no key `{}`", key));
+  return *found;
+}
+
+/// Numbers that are not finite stand as strings.
+double number(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  constexpr double k_inf = std::numeric_limits<double>::infinity();
+  if (value == "inf") return k_inf;
+  if (value == "-inf") return -k_inf;
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  throw std::runtime_error("a number is missing");
+}
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? "" : found->get<std::string>();
+}
+
+std::int64_t integer(const Json& object, const char* key) {
+  return member(object, key).get<std::int64_t>();
+}
+
+/// 0 where the key is missing or null.
+double later_number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? 0 : number(*found);
+}
+
+const Json& later_object(const Json& object, const char* key) {
+  static const Json k_none = Json::object();
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_object() ? k_none : *found;
+}
+
+DeviceInfo read_device(const Json& json) {
+  DeviceInfo device;
+  device.kind = text(json, "kind") == "cuda" ? DeviceKind::cuda : DeviceKind::host;
+  device.index = static_cast<int>(integer(json, "index"));
+  device.name = text(json, "name");
+  device.uuid = text(json, "uuid");
+  device.capability = text(json, "capability");
+  device.driver = text(json, "driver");
+  device.runtime = text(json, "runtime");
+  for (const auto& [name, version] : member(json, "libraries").items()) {
+    device.libraries.emplace_back(name, version.get<std::string>());
+  }
+  device.memory_bytes = integer(json, "memory_bytes");
+  device.cache_bytes = integer(json, "cache_bytes");
+  device.flush_bytes = integer(json, "flush_bytes");
+  device.multiprocessors = static_cast<int>(integer(json, "multiprocessors"));
+  device.clock = text(json, "clock");
+  return device;
+}
+
+MachineInfo read_machine(const Json& json) {
+  MachineInfo machine;
+  machine.hostname = text(json, "hostname");
+  machine.os = text(json, "os");
+  machine.kernel = text(json, "kernel");
+  machine.cpu = text(json, "cpu");
+  machine.cores = static_cast<int>(integer(json, "cores"));
+  machine.memory_bytes = integer(json, "memory_bytes");
+  return machine;
+}
+
+void read_summary(const Json& json, ResultCase& row) {
+  if (json.is_null()) return;
+  row.mean_ns = number(member(json, "mean"));
+  row.err_ns = number(member(json, "err"));
+  row.best_ns = number(member(json, "best"));
+  row.median_ns = number(member(json, "median"));
+}
+
+void read_residuals(const Json& json, ResultCase& row) {
+  const Json& gates = later_object(json, "gates");
+  for (const auto& [name, value] : member(json, "residuals").items()) {
+    row.residuals.push_back({name, number(value), later_number(gates, name.c_str())});
+  }
+  row.worst_of_gate = number(member(json, "worst_of_gate"));
+  row.worst_gate = text(json, "worst_gate");
+}
+
+void read_warnings(const Json& json, ResultCase& row) {
+  if (json.contains("warnings")) {
+    for (const Json& warning : json["warnings"]) row.warnings.push_back(text(warning, "text"));
+  }
+  const Json& clocks = later_object(json, "clocks");
+  if (clocks.contains("warnings")) {
+    for (const Json& warning : clocks["warnings"]) {
+      if (warning.is_string()) row.warnings.push_back(warning.get<std::string>());
+    }
+  }
+}
+
+ResultCase read_case(const Json& json) {
+  ResultCase row;
+  row.index = integer(json, "index");
+  row.spec.problem = text(json, "problem");
+  row.spec.spec = text(json, "spec");
+  row.spec.batch = integer(json, "batch");
+  row.spec.n = integer(json, "n");
+  row.spec.cond = integer(json, "cond");
+  row.spec.seed = integer(json, "seed");
+  row.spec.kind = text(json, "case");
+  row.spec.input_path = text(json, "input");
+  row.kernel = text(member(json, "kernel"), "name");
+  row.status = text(json, "status");
+  row.error = text(json, "error");
+  row.not_comparable = text(json, "not_comparable_reason");
+  read_residuals(json, row);
+  for (const Json& sample : member(json, "samples_ns")) row.samples_ns.push_back(number(sample));
+  read_summary(member(json, "summary_ns"), row);
+  row.stop = text(json, "stop");
+  row.calls_per_repeat = integer(json, "calls_per_repeat");
+  row.fresh_inputs = text(json, "fresh_inputs");
+  const Json& nominal = later_object(json, "nominal");
+  row.flops = later_number(nominal, "flops");
+  row.bytes = later_number(nominal, "bytes");
+  row.floor_ns = later_number(json, "floor_ns");
+  row.floor_reason = text(json, "floor_reason");
+  const Json& roof = later_object(json, "roof");
+  row.copy_bytes_per_s = later_number(roof, "copy_bytes_per_s");
+  row.tensor_flops_per_s = later_number(roof, "tensor_flops_per_s");
+  read_warnings(json, row);
+  return row;
+}
+
+ResultsFile read_document(const Json& json) {
+  if (!json.is_object() || text(json, "schema") != k_schema) {
+    throw std::runtime_error(fmt::format("its schema is not `{}`", k_schema));
+  }
+  ResultsFile file;
+  file.kbench_version = text(json, "kbench_version");
+  file.started = text(json, "started");
+  file.mode = text(json, "mode");
+  file.profiler = text(json, "profiler");
+  file.verdict = text(json, "verdict");
+  for (const Json& word : member(json, "command_line")) {
+    file.command_line.push_back(word.get<std::string>());
+  }
+  for (const auto& [name, value] : later_object(json, "tags").items()) {
+    if (value.is_string()) file.tags.emplace_back(name, value.get<std::string>());
+  }
+  file.machine = read_machine(member(json, "machine"));
+  if (!member(json, "device").is_null()) file.device = read_device(json["device"]);
+  file.warm_up = member(member(json, "options"), "warm_up").get<bool>();
+  file.finished = member(json, "finished").get<bool>();
+  for (const Json& row : member(json, "cases")) file.cases.push_back(read_case(row));
+  return file;
+}
+
+}  // namespace
+
+bool is_results_path(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".json";
+}
+
+ResultsFile parse_results(const std::string& text, const std::string& path) {
+  try {
+    ResultsFile file = read_document(Json::parse(text));
+    file.path = path;
+    return file;
+  } catch (const std::exception& error) {
+    throw Error(ExitCode::usage,
+                fmt::format("`{}` is no results document ({}); give a file that `--json` wrote",
+                            to_one_line(path), shorten(to_one_line(error.what()), 200)));
+  }
+}
+
+ResultsFile read_results(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || file.bad()) {
+    throw Error(ExitCode::usage, fmt::format("cannot read the results `{}` ({}); check the path",
+                                             to_one_line(path), std::strerror(errno)));
+  }
+  return parse_results(text.str(), path);
+}
+
+}  // namespace kbench
