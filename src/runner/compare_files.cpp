@@ -38,13 +38,22 @@ std::string device_text(const ResultsFile& file) {
                      device.uuid.empty() ? "" : " ", device.uuid);
 }
 
+/// Size, and kind where it is not the public evaluator's: results name it as a reason.
+std::string flush_text(const ResultsFile& file) {
+  std::string text = fmt::format("{} bytes", file.device->flush_bytes);
+  const std::string reason = file.cases.empty() ? "" : file.cases.front().not_comparable;
+  const std::size_t at = reason.find("--flush ");
+  if (at != std::string::npos) text += ", " + reason.substr(at, reason.find(';', at) - at);
+  return text;
+}
+
 void compare_devices(const ResultsFile& before, const ResultsFile& after, Differences& into) {
   into.add("device", device_text(before), device_text(after));
   if (!before.device || !after.device) return;
   const DeviceInfo &a = *before.device, &b = *after.device;
   into.add("driver", a.driver, b.driver);
   into.add("clock", a.clock, b.clock);
-  into.add("flush", fmt::format("{} bytes", a.flush_bytes), fmt::format("{} bytes", b.flush_bytes));
+  into.add("flush", flush_text(before), flush_text(after));
   if (a.kind == DeviceKind::host && b.kind == DeviceKind::host) {
     into.add("cores", fmt::format("{}", before.machine.cores),
              fmt::format("{}", after.machine.cores));

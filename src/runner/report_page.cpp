@@ -219,7 +219,7 @@ std::string roofline_of(const std::vector<ResultsFile>& files, Problems problems
         "accuracy cannot reach.",
         roof.flops_per_s * 1e-12);
   } else {
-    words += "No highest rate is known for this device.";
+    words += "The highest rate of the device is not in these results.";
   }
   return fmt::format(
       "<h2>Roofline</h2><figure id=\"roofline\">{}<figcaption>{}</figcaption>"

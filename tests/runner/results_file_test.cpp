@@ -126,6 +126,8 @@ TEST_CASE("each thing that must be the same is named when it is not") {
       {"driver (`580.1` and `590.2`)", [](RunRecord& r) { r.device->driver = "590.2"; }},
       {"clock (`cuda_event` and `cupti`)", [](RunRecord& r) { r.device->clock = "cupti"; }},
       {"flush (`268435456 bytes` and `1 bytes`)", [](RunRecord& r) { r.device->flush_bytes = 1; }},
+      {"flush (`268435456 bytes` and `268435456 bytes, --flush cold`)",
+       [](RunRecord& r) { r.not_comparable = "--repeats 9; --flush cold; --input"; }},
       {"mode (`benchmark` and `leaderboard`)",
        [](RunRecord& r) { r.mode = find_mode("leaderboard"); }},
       {"warm-up (`on` and `off`)", [](RunRecord& r) { r.warm_up = false; }},
