@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "runner/say.h"
 
 namespace kbench {
 namespace {
