@@ -106,6 +106,19 @@ TEST_CASE("every kind of matrix is factored within the gates, by the panels mean
   }
 }
 
+TEST_CASE("a Gram panel one step at a time factors every kind of matrix as well") {
+  const int n = 132;
+  for (const Kind& kind : kinds()) {
+    CAPTURE(kind.name);
+    std::vector<float> a = draw(n, 17u + static_cast<unsigned>(n));
+    kind.shape(a, n);
+    const Factored factored =
+        factor_emulated(a, 1, n, {132, true, true, false, true}, Order::forward);
+    check_gates(a, factored, n);
+    CHECK(any_doubt(factored) == kind.exact);
+  }
+}
+
 TEST_CASE("a device with slow FP64 uses the exact panels alone") {
   const int n = 132;
   const std::vector<float> a = draw(n, 3);

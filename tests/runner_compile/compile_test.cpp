@@ -44,7 +44,7 @@ TEST_CASE("a simple source becomes a plug-in that is named after its file") {
   CHECK(result.seconds > 0);
   const kbench_kernel* kernel = load(result.library);
   REQUIRE(kernel != nullptr);
-  CHECK(kernel->abi_version == 1u);
+  CHECK(kernel->abi_version == KBENCH_ABI_VERSION);
   CHECK(std::string(kernel->name) == "my_first-one");
   CHECK(std::string(kernel->problem) == "qr_v2");
   CHECK(kernel->device == KBENCH_HOST);

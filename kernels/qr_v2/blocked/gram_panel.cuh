@@ -1,13 +1,13 @@
 // Factors a panel of 64 columns from its Gram matrix: one pass over its rows for the Gram matrix,
-// 64 short steps on matrices of 64 x 64, one pass that writes the reflectors. Where a column of
-// the panel nearly depends on others it writes nothing and leaves the panel, by a flag, to the
-// exact panels (panel.cuh), which are launched after it.
+// 64 steps on matrices of 64 x 64 (by 16, or one at a time), one pass that writes the reflectors.
+// Where a column of the panel nearly depends on others it writes nothing and leaves the panel, by a
+// flag, to the exact panels (panel.cuh), which are launched after it.
 //
 // T needs no pass of its own: V_tail = P_tail M gives T^-1 = -L^T R M, three triangles of 64.
 #ifndef KBENCH_QR_BLOCKED_GRAM_PANEL_CUH
 #define KBENCH_QR_BLOCKED_GRAM_PANEL_CUH
 
-#include "gram_factor.cuh"
+#include "gram_blocks.cuh"
 
 namespace blocked {
 
@@ -214,8 +214,8 @@ __device__ __forceinline__ void write_top(const GramTail& tail, const GramShared
 }
 
 /// Grid: batch x ranks blocks, which share out the panel's rows by 64; the first holds the top.
-/// The panel has 64 columns and at least as many rows.
-template <bool Cluster>
+/// The panel has 64 columns and at least as many rows. ByBlocks: its steps are taken 16 at a time.
+template <bool Cluster, bool ByBlocks>
 __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
     factor_gram_panel(const PanelTask task) {
   GramShared& shared = shared_as<GramShared>();
@@ -239,7 +239,8 @@ __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
   load_top(shared, tail.source, n, thread);
   const double* gram =
       sum_gram<Cluster>(shared, {tail.source, n, rows, team.lane, tail.vector}, team);
-  const bool done = factor_gram(gram, shared, thread);
+  const bool done =
+      ByBlocks ? factor_gram_blocks(gram, shared, team) : factor_gram(gram, shared, thread);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return;
   write_tail(tail, shared, team);

@@ -12,8 +12,9 @@ namespace blocked {
 
 constexpr int k_gram_warps = 8;
 constexpr int k_gram_threads = k_gram_warps * 32;
-constexpr int k_gram_splits = 4;  // warps that share the rows; two each share the tiles
-constexpr int k_gram_tiles = 36;  // of 8 x 8, those with first <= second
+constexpr int k_gram_splits = 4;           // warps that share the rows; two each share the tiles
+constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
+constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
 constexpr int k_gram_values = k_gram_tiles * 64 + 2;
 constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
 
@@ -27,19 +28,20 @@ struct GramPivot {
 struct GramShared {
   union {
     double sums[2][k_gram_values];
-    double product[k_block][k_block];
+    double product[k_block][k_gram_pitch];  // also Y, whose inverse M is (gram_blocks.cuh)
     struct {
       float gram[k_block][k_block + 1];
       float factor[k_block][k_block + 1];
     } build;
   };
-  double mixed[k_block][k_block];    // R on and above the diagonal, L strictly below
-  double weights[k_block][k_block];  // M with V_tail = P_tail M, columns swizzled
-  double row[2][2][k_block];         // of step j in copy j % 2: Gram, top
-  double column[2][2][k_block];      // likewise: top, weights
-  GramPivot pivot[2];                // likewise
-  double size[k_block];              // squared norm of each column
+  double mixed[k_block][k_gram_pitch];  // R on and above the diagonal, L strictly below
+  double weights[k_block][k_block];     // M with V_tail = P_tail M, columns swizzled
+  double row[2][2][k_block];            // of step j in copy j % 2: Gram, top
+  double column[2][2][k_block];         // likewise: top, weights
+  GramPivot pivot[2];                   // likewise
+  double size[k_block];                 // squared norm of each column
   double tau[k_block];
+  double beta_inverse[k_block], inverse[k_block];  // of each pivot: 1 / beta, 1 / d
   int doubtful[2];
 };
 

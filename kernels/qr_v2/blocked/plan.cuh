@@ -28,11 +28,15 @@ struct DeviceFacts {
 /// More blocks to a strip exchange more than they save: 4 of them measured faster than 8.
 constexpr int k_max_apply_ranks = 4;
 
+/// From this n on looking ahead measured faster; smaller n with so few matrices were not measured.
+constexpr int k_look_ahead_from = 2048;
+
 /// What a trial may change, by environment variables of the plug-in.
 struct Limits {
-  int gram_ranks = k_max_ranks;         // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
-  int apply_ranks = k_max_apply_ranks;  // KBENCH_QR_APPLY_RANKS
-  bool look_ahead = false;              // KBENCH_QR_LOOK_AHEAD
+  int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
+  int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
+  int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
+  bool gram_steps = false;  // KBENCH_QR_GRAM_STEPS: the 64 steps of a Gram panel one at a time
 };
 
 /// The device addresses of one call.
@@ -93,9 +97,9 @@ inline std::uint64_t copy_bytes(const Plan& plan) {
 
 /// Few matrices, of more than two blocks: then a panel leaves most of the device to an apply.
 inline bool looks_ahead(const Plan& plan) {
-  return plan.limits.look_ahead && plan.limits.gram_ranks > 0 && plan.device.clusters &&
-         plan.device.fast_double && plan.batch * k_max_ranks <= plan.device.multiprocessors &&
-         plan.n > 2 * k_block;
+  return plan.n >= plan.limits.look_ahead_from && plan.limits.gram_ranks > 0 &&
+         plan.device.clusters && plan.device.fast_double &&
+         plan.batch * k_max_ranks <= plan.device.multiprocessors && plan.n > 2 * k_block;
 }
 
 /// A matrix of one panel needs no workspace.
@@ -116,6 +120,12 @@ const void* panel_kernel(int rows_per_thread) {
     default:
       return reinterpret_cast<const void*>(&factor_panel<k_panel_warps, 4, Cluster>);
   }
+}
+
+template <bool ByBlocks>
+const void* gram_kernel(int ranks) {
+  return ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true, ByBlocks>)
+                   : reinterpret_cast<const void*>(&factor_gram_panel<false, ByBlocks>);
 }
 
 /// Blocks that share a Gram panel of m rows: doubled while all of them find a free multiprocessor
@@ -152,8 +162,8 @@ inline void add_gram_panel(Plan& plan, int column) {
   launch.ranks = gram_ranks(plan, m);
   launch.threads = k_gram_threads;
   launch.shared_bytes = static_cast<int>(sizeof(GramShared));
-  launch.kernel = launch.ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true>)
-                                   : reinterpret_cast<const void*>(&factor_gram_panel<false>);
+  launch.kernel =
+      plan.limits.gram_steps ? gram_kernel<false>(launch.ranks) : gram_kernel<true>(launch.ranks);
   launch.blocks = plan.batch * launch.ranks;
   launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr, nullptr,
                   n,       column,  launch.ranks, false,   true};
