@@ -139,3 +139,57 @@ TEST_CASE("the CUDA baselines pass every gate on ordinary and awkward shapes", "
     CHECK(reply->error == "");
   }
 }
+
+TEST_CASE("a trace names the one kernel of the probe, in every call and twice in one worker",
+          "[gpu]") {
+  WorkerProcess worker;
+  const std::string path = plugin_path("probe");
+  REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
+  Job job = make_job(JobKind::trace, path);
+  job.flush = Flush::clean;
+  job.trace = TraceRequest();
+  for (int round = 0; round < 2; ++round) {
+    const std::optional<Reply> reply = worker.run(job);
+    REQUIRE(reply);
+    REQUIRE(reply->error == "");
+    REQUIRE(reply->trace);
+    const TraceFigures& trace = *reply->trace;
+    REQUIRE(trace.kernels.size() == 1);
+    CHECK(trace.kernels.front().name == "probe_qr_kernel");
+    CHECK(trace.kernels.front().launches == 3);
+    REQUIRE(trace.repeats.size() == 3);
+    for (const RepeatFigures& repeat : trace.repeats) {
+      CHECK(repeat.kernels == 1);
+      CHECK(repeat.span_ns == repeat.busy_ns);
+      CHECK(repeat.event_ns > repeat.span_ns);
+    }
+    CHECK(trace.warnings.empty());
+  }
+}
+
+TEST_CASE("a filter that selects nothing lists what the GPU ran", "[gpu]") {
+  WorkerProcess worker;
+  const std::string path = plugin_path("probe");
+  REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
+  Job job = make_job(JobKind::trace, path);
+  job.trace = TraceRequest{{"absent"}, false, ""};
+  const std::optional<Reply> reply = worker.run(job);
+  REQUIRE(reply);
+  CHECK(reply->error ==
+        "`--name absent` selects no kernel (seen: `probe_qr_kernel`); name one of these");
+}
+
+TEST_CASE("a measured case may say how long of the event time nothing ran", "[gpu]") {
+  WorkerProcess worker;
+  const std::string path = plugin_path("probe");
+  REQUIRE(worker.set_up(setup_for(path, DeviceRequest::Kind::cuda)).error == "");
+  Job job = make_job(JobKind::measure, path);
+  job.idle_time = true;
+  const std::optional<Reply> reply = worker.run(job);
+  REQUIRE(reply);
+  CHECK(reply->error == "");
+  CHECK(reply->idle_unknown == "");
+  REQUIRE(reply->idle);
+  CHECK(reply->idle->busy_ns > 0);
+  CHECK(reply->idle->busy_ns < reply->idle->event_ns);
+}
