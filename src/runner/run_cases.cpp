@@ -308,7 +308,8 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
   job.range = options_.range;
   job.flush = job_flush();
   // After the timed repeats of a case; in a leaderboard run nothing touches CUPTI.
-  job.idle_time = mode_.id == ModeId::benchmark && record_.profiler.empty() && record_.device &&
+  job.idle_time = mode_.id == ModeId::benchmark && options_.cupti != CuptiUse::off &&
+                  record_.profiler.empty() && record_.device &&
                   record_.device->kind == DeviceKind::cuda;
   if (is_trace()) request_trace(options_, plan_, i, job);
   job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
