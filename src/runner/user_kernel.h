@@ -30,8 +30,10 @@ class UserKernel {
   UserKernel(const Options& options, Problems problems, Session& session, Watch& watch);
 
   /// Problem of the plug-in at --kernel PATH, from a worker that stays for the run. When the source
-  /// makes no plug-in, the problem that its text names; empty when it names none or several. Throws
-  /// Error(usage) for a plug-in that cannot be loaded, Error(device) when there is no device.
+  /// makes no plug-in, the problem that its text names; empty when it names none or several, and
+  /// for a plug-in at which a worker dies or hangs: every case of the run then fails with that.
+  /// Throws Error(usage) for a plug-in that cannot be loaded, Error(device) when there is no
+  /// device.
   std::string problem();
 
   /// Makes the plug-in when --kernel is a source and that was not done yet. A source that does not

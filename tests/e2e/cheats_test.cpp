@@ -41,6 +41,21 @@ const std::vector<Row> k_cuda_rows = {
     {"cuda_persisting_l2", {"custom_kernel raised the persisting-L2 limit to "}},
 };
 
+const Words k_eigh_stale = {"eigen residual is too large (matrix "};
+const Words k_eigh_unwritten = {"output `Q` is not finite (matrix 0, row 0, column 0: "};
+
+const std::vector<Row> k_eigh_rows = {
+    {"eigh_cached_by_address", k_eigh_stale},
+    {"eigh_all_in_first_call", k_eigh_unwritten},
+    {"eigh_modifies_input", {"custom_kernel changed its input (call 1); inputs are read-only"}},
+    {"eigh_unwritten_output", {"output `L` is not finite (matrix 3, element 0: "}},
+    {"eigh_no_work", k_eigh_unwritten},
+    {"eigh_nan_output", {"output `Q` is not finite (matrix 3, row 7, column 7: "}},
+    {"eigh_one_bad_matrix", {"eigen residual is too large (matrix 3 of 4: "}},
+    {"eigh_wrong_when_timed", k_eigh_stale},
+    {"eigh_unjoined_thread", {k_eigh_unwritten[0], "work was still running "}},
+};
+
 constexpr const char* k_bad_case = "batch: 4; n: 8; cond: 1; seed: 6\n";
 
 /// `calls=100 hits=50` of a case with the plug-in that remembers what it has seen.
@@ -74,6 +89,12 @@ TEST_CASE("every cheat is a failed case in benchmark") {
 
 TEST_CASE("every cheat is a failed case in leaderboard") {
   for (const Row& row : k_rows) expect_one_bad_case("leaderboard", row.plugin, row.words);
+}
+
+TEST_CASE("the cheats of eigh_py are failed cases in both modes") {
+  for (const char* mode : {"benchmark", "leaderboard"}) {
+    for (const Row& row : k_eigh_rows) expect_one_bad_case(mode, row.plugin, row.words);
+  }
 }
 
 TEST_CASE("cheats are caught after a warm-up as well") {

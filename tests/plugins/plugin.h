@@ -14,7 +14,12 @@
 #define KBENCH_TEST_DEVICE KBENCH_HOST
 #endif
 
-/// Defines the descriptor of a plug-in of qr_v2 whose only function is `custom_kernel`.
+// Both problems have one input and outputs of the same sizes: a matrix and a vector.
+#ifndef KBENCH_TEST_PROBLEM
+#define KBENCH_TEST_PROBLEM "qr_v2"
+#endif
+
+/// Defines the descriptor of a plug-in whose only function is `custom_kernel`.
 #define KBENCH_TEST_PLUGIN(name, layout) \
   KBENCH_TEST_PLUGIN_WITH(name, layout, nullptr, nullptr, nullptr, nullptr)
 
@@ -24,7 +29,7 @@
   extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {     \
       KBENCH_ABI_VERSION,                                                       \
       name,                                                                     \
-      "qr_v2",                                                                  \
+      KBENCH_TEST_PROBLEM,                                                      \
       "test plug-in",                                                           \
       KBENCH_TEST_DEVICE,                                                       \
       layout,                                                                   \
@@ -57,7 +62,8 @@ inline std::size_t output_bytes(const kbench_call* call, int index) {
 
 // In host_backend.cpp and cuda_backend.cu; all but `allocate` and `read` in the stream's order.
 
-/// The right H and tau, H in the layout that the outputs state. On CUDA n is at most 32, row-major.
+/// The right H and tau, or Q and L, the matrix in the layout that the outputs state. On CUDA qr_v2
+/// alone, n at most 32, row-major.
 int solve(const kbench_call* call);
 void copy(const kbench_call* call, void* to, const void* from, std::size_t bytes);
 void write(const kbench_call* call, float* to, float value);

@@ -421,6 +421,7 @@ void greet(int socket, const Setup& setup) {
   log_line(fmt::format("device {} {}", cuda ? "cuda" : "other", setup.device.index));
   const bool loads = !setup.kernel_path.empty();
   if (wrong == "dies" || (wrong == "dies loading" && loads)) raise(SIGKILL);
+  if (wrong == "hangs loading" && loads) wait_forever();
   Hello hello;
   hello.token = setup.token;
   hello.kernel = describe_kernel(setup.kernel_path);
