@@ -32,8 +32,7 @@ std::string_view to_string(DeviceKind kind);
 /// `--device`: auto takes the kernel's own device if one is named, else CUDA device 0, else host.
 struct DeviceRequest {
   enum class Kind { automatic, host, cuda } kind = Kind::automatic;
-  int index =
-      0;  ///< cuda:N; automatic: the same, counted round; numbers the workers of `host,host`
+  int index = 0;  ///< cuda:N; automatic: the same, counted round; else the worker of `host,host`
 };
 /// Parses `auto`, `host`, `cuda`, `cuda:N`. Throws Error(usage).
 DeviceRequest parse_device(std::string_view text);
@@ -115,7 +114,6 @@ struct Job {
   StopLimits limits;
   std::int64_t exact_repeats = 0;  ///< --repeats N: exactly N timed repeats; 0: the stop rule
   bool paced = false;              ///< each timed repeat waits for a Turn, and Turns end them
-  bool together = false;           ///< with `paced`: the timed calls wait for a second Turn
   bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
   bool fresh_inputs = false;       ///< other inputs in each repeat, and audit repeats among them
   std::uint64_t nonce = 0;         ///< of this run: fresh inputs and audit repeats follow from it
@@ -144,16 +142,13 @@ struct Event {
 /// The worker of a paced job has an idle device and waits for a Turn.
 struct Ready {
   std::string token;
-  double sample_ns = 0;       ///< of the timed repeat just made; 0 before the first
-  bool at_start = false;      ///< together: all that comes before the timed calls is done
-  std::int64_t start_ns = 0;  ///< together: when the calls of that repeat did start, steady clock
+  double sample_ns = 0;  ///< of the timed repeat just made; 0 before the first
 };
 
 /// Answers Ready: one more timed repeat, or the end of them. Only one worker at a time has a turn.
 struct Turn {
   std::string token;
   bool more = false;
-  std::int64_t start_ns = 0;  ///< together: when the timed calls are to start, on the steady clock
 };
 
 struct Figure {

@@ -337,6 +337,7 @@ const std::map<std::string, Behaviour>& behaviours() {
          report_processes({getpid(), getppid(), parent_of(getppid())});
          wait_forever();
        }},
+      {"idle", [](int, const Job&) { wait_forever(); }},
       {"slow",
        [](int s, const Job& job) {
          usleep(300000);

@@ -13,6 +13,7 @@
 #include "catch.h"
 #include "kbench_process.h"
 #include "runner/command.h"
+#include "runner/descendants.h"
 
 using namespace kbench;
 using nlohmann::json;
@@ -92,6 +93,23 @@ json verdicts(json document) {
   return document["cases"];
 }
 
+pid_t parent_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  return std::stoi(line.substr(line.rfind(')') + 4));
+}
+
+std::vector<pid_t> tree_below(pid_t process) {
+  std::vector<pid_t> tree;
+  for (pid_t child : children_of(process)) {
+    tree.push_back(child);
+    const std::vector<pid_t> below = tree_below(child);
+    tree.insert(tree.end(), below.begin(), below.end());
+  }
+  return tree;
+}
+
 const Environment k_recovery = {{"OMPI_MCA_orte_enable_recovery", "1"}};
 
 }  // namespace
@@ -145,10 +163,8 @@ TEST_CASE("the case of a killed rank goes to another one", "[ranks]") {
 }
 
 TEST_CASE("a launcher that ends the job for a killed rank still gets a verdict", "[ranks]") {
-  RankRun run(2, {"wait", "waitonce"});
-  const std::vector<pid_t> first = run.waiting(), second = run.waiting();
-  // Of the two that wait, `waitonce` has told its rank.
-  const std::vector<pid_t>& processes = first.size() == 3 ? first : second;
+  RankRun run(2, {"idle", "waitonce"});
+  const std::vector<pid_t> processes = run.waiting();
   REQUIRE(processes.size() == 3);
   kill(processes[2], SIGKILL);
   CHECK(run.wait().end == CommandResult::End::exited);
@@ -156,20 +172,20 @@ TEST_CASE("a launcher that ends the job for a killed rank still gets a verdict",
   CHECK(document["finished"] == true);
   CHECK(document["verdict"] == "fail");
   for (const json& row : document["cases"]) CHECK(row["status"] == "fail");
-  for (pid_t process : first) CHECK(is_gone(process));
-  for (pid_t process : second) CHECK(is_gone(process));
+  for (pid_t process : processes) CHECK(is_gone(process));
 }
 
 TEST_CASE("when rank 0 is killed nothing is left of the others", "[ranks]") {
   for (const Environment& environment : {Environment{}, k_recovery}) {
-    RankRun run(2, {"waitonce", "wait"}, {}, environment);
-    const std::vector<pid_t> first = run.waiting(), second = run.waiting();
-    const std::vector<pid_t>& processes = first.size() == 3 ? first : second;
+    RankRun run(2, {"waitonce", "idle"}, {}, environment);
+    const std::vector<pid_t> processes = run.waiting();
     REQUIRE(processes.size() == 3);
+    const pid_t launcher = parent_of(processes[2]);
+    const std::vector<pid_t> all = tree_below(launcher);
+    CHECK(all.size() >= 6);  // two ranks, each with a keeper and a worker
     kill(processes[2], SIGKILL);
     CHECK(run.wait().end == CommandResult::End::exited);
-    for (pid_t process : first) CHECK(is_gone(process));
-    for (pid_t process : second) CHECK(is_gone(process));
+    for (pid_t process : all) CHECK(is_gone(process));
   }
 }
 

@@ -28,10 +28,12 @@ class Guard {
           std::unique_lock lock(mutex_);
           const std::chrono::duration<double> limit(limit_s);
           if (changed_.wait_for(lock, limit, [this] { return done_; })) return;
-          say(fmt::format(
-              "{} did not come back within {:g} s (a rank is missing); look for its last "
-              "words above",
-              what, limit_s));
+          // Not through the C streams: what they hold back would go with the process.
+          const std::string words = fmt::format(
+              "{} did not come back within {:g} s (a rank is missing); look for its last words "
+              "above\n",
+              what, limit_s);
+          static_cast<void>(write(STDERR_FILENO, words.data(), words.size()) < 0);
           _exit(static_cast<int>(ExitCode::device));
         }) {}
   ~Guard() {
