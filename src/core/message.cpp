@@ -186,7 +186,6 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("limits", m.limits);
   visit("exact_repeats", m.exact_repeats);
   visit("paced", m.paced);
-  visit("together", m.together);
   visit("range", m.range);
   visit("flush", m.flush);
   visit("trace", m.trace);
@@ -214,14 +213,11 @@ void fields(auto& visit, Is<Event> auto& m) {
 void fields(auto& visit, Is<Ready> auto& m) {
   visit("token", m.token);
   visit("sample_ns", m.sample_ns);
-  visit("at_start", m.at_start);
-  visit("start_ns", m.start_ns);
 }
 
 void fields(auto& visit, Is<Turn> auto& m) {
   visit("token", m.token);
   visit("more", m.more);
-  visit("start_ns", m.start_ns);
 }
 
 void fields(auto& visit, Is<Reply> auto& m) {
