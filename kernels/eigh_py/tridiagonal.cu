@@ -25,6 +25,7 @@ namespace {
 
 using tridiagonal::Buffers;
 using tridiagonal::DeviceFacts;
+using tridiagonal::Home;
 using tridiagonal::Plan;
 
 /// A call that was prepared: its addresses and the graph that replays its launches.
@@ -34,8 +35,17 @@ struct Prepared {
 };
 
 struct State {
-  Plan plan;
+  Plan plan{};
+  unsigned* flagged = nullptr;  // on the device: matrices solved again since it was made
   std::vector<Prepared> prepared;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    for (const Prepared& call : prepared) cudaGraphExecDestroy(call.graph);
+    if (flagged != nullptr) cudaFree(flagged);
+  }
 };
 
 int fail(const kbench_call* call, const char* what, cudaError_t error) {
@@ -43,9 +53,10 @@ int fail(const kbench_call* call, const char* what, cudaError_t error) {
   return 1;
 }
 
-Buffers buffers_of(const kbench_call& call) {
+Buffers buffers_of(const State& state, const kbench_call& call) {
   return {static_cast<const float*>(call.inputs[0].data), static_cast<float*>(call.outputs[0].data),
-          static_cast<float*>(call.outputs[1].data), static_cast<unsigned char*>(call.workspace)};
+          static_cast<float*>(call.outputs[1].data), static_cast<unsigned char*>(call.workspace),
+          state.flagged};
 }
 
 bool same(const Buffers& x, const Buffers& y) {
@@ -94,26 +105,36 @@ const void* transform_kernel(std::int64_t n) {
   return n % 4 == 0 ? reinterpret_cast<const void*>(&tridiagonal::transform_vectors<true>)
                     : reinterpret_cast<const void*>(&tridiagonal::transform_vectors<false>);
 }
-const void* reduce_kernel(int ranks) {
-  return ranks == 1 ? reinterpret_cast<const void*>(&tridiagonal::reduce_matrices<true>)
-                    : reinterpret_cast<const void*>(&tridiagonal::reduce_matrices<false>);
+template <Home Where>
+const void* reduce_kernel_at(int ranks) {
+  return ranks == 1 ? reinterpret_cast<const void*>(&tridiagonal::reduce_matrices<true, Where>)
+                    : reinterpret_cast<const void*>(&tridiagonal::reduce_matrices<false, Where>);
+}
+const void* reduce_kernel(int ranks, Home home) {
+  return home == Home::shared ? reduce_kernel_at<Home::shared>(ranks)
+                              : reduce_kernel_at<Home::outside>(ranks);
 }
 
 /// The kernels of a call, in order; a matrix of one row has no reflectors.
 cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream) {
   using namespace tridiagonal;
   const ReduceTask reduce = reduce_task(plan, buffers);
-  const SolveTask solve = solve_task(plan, buffers);
+  const SolveTask solve = solve_task(plan, buffers, false);
+  const SolveTask again = solve_task(plan, buffers, true);
   const ReflectorTask reflectors = reflector_task(plan, buffers);
   const TransformTask transform = transform_task(plan, buffers);
   const std::int64_t batch = plan.batch;
   const Launch launches[] = {
-      {reduce_kernel(plan.ranks), batch * plan.ranks, k_threads, plan.ranks,
+      {reduce_kernel(plan.ranks, plan.home), batch * plan.ranks, k_threads, plan.ranks,
        static_cast<std::size_t>(plan.shared_bytes), &reduce},
       {reinterpret_cast<const void*>(&prepare_rows), batch, k_solve_threads, 1,
        k_solve_threads / 32 * sizeof(float), &solve},
       {reinterpret_cast<const void*>(&solve_pairs), batch * solve.blocks, k_solve_threads, 1,
        k_solve_threads * sizeof(Sample), &solve},
+      {reinterpret_cast<const void*>(&certify_pairs), batch, k_certify_threads, 1,
+       k_certify_threads / 32 * sizeof(unsigned), &solve},
+      {reinterpret_cast<const void*>(&solve_pairs), batch * again.blocks, k_solve_threads, 1,
+       k_solve_threads * sizeof(Sample), &again},
       {reinterpret_cast<const void*>(&prepare_reflectors), batch * reflector_blocks(reflectors.n),
        k_reflector_threads, 1, sizeof(ReflectorShared), &reflectors},
       {transform_kernel(plan.n), batch * transform.strips, k_transform_threads, 1,
@@ -132,8 +153,11 @@ cudaError_t reserve(int shared_per_block) {
   const auto set = [&error](const void* kernel, cudaFuncAttribute attribute, int value) {
     if (error == cudaSuccess) error = cudaFuncSetAttribute(kernel, attribute, value);
   };
-  for (const int ranks : {1, 2}) {
-    set(reduce_kernel(ranks), cudaFuncAttributeMaxDynamicSharedMemorySize, shared_per_block);
+  for (const Home home : {Home::shared, Home::outside}) {
+    for (const int ranks : {1, 2}) {
+      set(reduce_kernel(ranks, home), cudaFuncAttributeMaxDynamicSharedMemorySize,
+          shared_per_block);
+    }
   }
   for (const int n : {1, 4}) {
     set(transform_kernel(n), cudaFuncAttributePreferredSharedMemoryCarveout,
@@ -150,7 +174,11 @@ cudaError_t count_teams(DeviceFacts& facts) {
     error = cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device);
   }
   if (error != cudaSuccess || clusters == 0) return error;
-  error = cudaFuncSetAttribute(reduce_kernel(2), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  for (const Home home : {Home::shared, Home::outside}) {
+    if (error != cudaSuccess) break;
+    error = cudaFuncSetAttribute(reduce_kernel(2, home),
+                                 cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  }
   for (int ranks = 2; ranks <= tridiagonal::k_max_ranks && error == cudaSuccess; ranks *= 2) {
     cudaLaunchAttribute cluster{};
     cluster.id = cudaLaunchAttributeClusterDimension;
@@ -163,7 +191,7 @@ cudaError_t count_teams(DeviceFacts& facts) {
     config.attrs = &cluster;
     config.numAttrs = 1;
     int& count = facts.teams[static_cast<std::size_t>(tridiagonal::rank_shift(ranks))];
-    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks), &config);
+    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks, Home::shared), &config);
     if (error == cudaErrorInvalidClusterSize) {
       count = 0;
       error = cudaSuccess;
@@ -184,13 +212,20 @@ int asked_ranks() {
 }
 
 /// Whether the shape can be planned; else a message is left.
-bool is_possible(const kbench_call* shapes, const Plan& plan) {
+bool is_possible(const kbench_call* shapes, const Plan& plan, int asked) {
   const auto n = static_cast<long long>(plan.n);
-  if (plan.ranks == 0) {
+  if (plan.n > tridiagonal::k_max_n) {
     std::snprintf(shapes->error, shapes->error_size,
-                  "n = `%lld` is too large (vectors of that length do not fit into shared memory); "
-                  "use --kernel cusolver",
-                  n);
+                  "n = `%lld` is too large (at most %d); use --kernel cusolver", n,
+                  tridiagonal::k_max_n);
+    return false;
+  }
+  if (plan.ranks == 0) {
+    std::snprintf(
+        shapes->error, shapes->error_size,
+        "n = `%lld` cannot be spread over `%d` thread blocks (they do not run together, or "
+        "lack shared memory); unset KBENCH_TRIDIAGONAL_RANKS",
+        n, asked);
     return false;
   }
   const std::int64_t blocks = plan.batch * std::max<std::int64_t>(plan.ranks, (plan.n + 63) / 64);
@@ -215,11 +250,15 @@ int create(const kbench_call* shapes, void** state) {
   if (error == cudaSuccess) error = reserve(facts.shared_per_block);
   if (error == cudaSuccess) error = count_teams(facts);
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
-  constexpr std::int64_t largest_n = 1 << 15;  // far beyond what fits, and its blocks fit an int
   auto own = std::make_unique<State>();
-  own->plan = n > largest_n ? Plan{batch, n, 0, 0, 0, 0, {}}
-                            : tridiagonal::make_plan(batch, n, facts, asked);
-  if (!is_possible(shapes, own->plan)) return 1;
+  own->plan.batch = batch;
+  own->plan.n = n;
+  if (n <= tridiagonal::k_max_n) own->plan = tridiagonal::make_plan(batch, n, facts, asked);
+  if (!is_possible(shapes, own->plan, asked)) return 1;
+  error = cudaMalloc(&own->flagged, sizeof(unsigned));
+  if (error == cudaSuccess) error = cudaMemset(own->flagged, 0, sizeof(unsigned));
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();  // our streams do not wait for others
+  if (error != cudaSuccess) return fail(shapes, "cannot prepare a counter", error);
   *state = own.release();
   return 0;
 }
@@ -247,7 +286,7 @@ int prepare(void* state, const kbench_call* calls, std::int32_t count) {
   cudaStream_t stream = nullptr;
   cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   for (std::int32_t i = 0; i < count && error == cudaSuccess; ++i) {
-    const Buffers buffers = buffers_of(calls[i]);
+    const Buffers buffers = buffers_of(own, calls[i]);
     cudaGraphExec_t exec = nullptr;
     error = capture(own.plan, buffers, stream, exec);
     if (error != cudaSuccess) break;
@@ -260,7 +299,7 @@ int prepare(void* state, const kbench_call* calls, std::int32_t count) {
 
 int custom_kernel(void* state, const kbench_call* call) {
   State& own = *static_cast<State*>(state);
-  const Buffers buffers = buffers_of(*call);
+  const Buffers buffers = buffers_of(own, *call);
   const auto stream = static_cast<cudaStream_t>(call->stream);
   if (call->workspace_bytes < own.plan.workspace.bytes) {
     return fail(call, "the workspace is too small", cudaErrorInvalidValue);
@@ -276,17 +315,19 @@ int custom_kernel(void* state, const kbench_call* call) {
 
 int report(void* state, char* text, std::uint32_t size) {
   const State& own = *static_cast<State*>(state);
-  std::snprintf(text, size, "ranks=%d; resident=%d; spilled=%d; graphs=%zu", own.plan.ranks,
-                own.plan.resident, own.plan.spilled, own.prepared.size());
+  unsigned flagged = 0;
+  cudaError_t error = cudaDeviceSynchronize();
+  if (error == cudaSuccess) {
+    error = cudaMemcpy(&flagged, own.flagged, sizeof flagged, cudaMemcpyDeviceToHost);
+  }
+  if (error != cudaSuccess) return 1;
+  std::snprintf(text, size, "ranks=%d; resident=%d; spilled=%d; outside=%d; graphs=%zu; flagged=%u",
+                own.plan.ranks, own.plan.resident, own.plan.spilled,
+                own.plan.home == Home::outside ? 1 : 0, own.prepared.size(), flagged);
   return 0;
 }
 
-void destroy(void* state) {
-  auto* own = static_cast<State*>(state);
-  if (own == nullptr) return;
-  for (const Prepared& prepared : own->prepared) cudaGraphExecDestroy(prepared.graph);
-  delete own;
-}
+void destroy(void* state) { delete static_cast<State*>(state); }
 
 }  // namespace
 

@@ -15,7 +15,10 @@
 namespace kbench::test {
 namespace {
 
-constexpr tridiagonal::DeviceFacts k_h200{227 * 1024, 50 << 20, {132, 66, 32, 16, 7}};
+/// A device like an H200 but for the shared memory of its thread blocks.
+tridiagonal::DeviceFacts device_of(int shared_bytes) {
+  return {shared_bytes, 50 << 20, {132, 66, 32, 16, 7}};
+}
 
 /// norm1(X Y^(T) - Z) by columns, all [n, n] in FP64.
 double norm1_of(const std::vector<double>& m, std::size_t n) {
@@ -41,35 +44,46 @@ std::vector<double> product(std::size_t n, const X& x, const Y& y) {
   return m;
 }
 
+void run_reduction(int ranks, tridiagonal::Home home, const tridiagonal::ReduceTask& task) {
+  using namespace tridiagonal;
+  if (home == Home::outside) {
+    return ranks == 1 ? reduce_matrices<true, Home::outside>(task)
+                      : reduce_matrices<false, Home::outside>(task);
+  }
+  return ranks == 1 ? reduce_matrices<true, Home::shared>(task)
+                    : reduce_matrices<false, Home::shared>(task);
+}
+
 }  // namespace
 
-Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, int ranks, bool backwards) {
+Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditions& conditions) {
   using namespace tridiagonal;
-  const Plan plan = make_plan(1, n, k_h200, ranks);
+  const Plan plan = make_plan(1, n, device_of(conditions.shared_bytes), conditions.ranks);
   if (plan.ranks == 0) throw std::runtime_error("no plan for this size");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   const auto size = static_cast<std::size_t>(n);
-  Eigenpairs pairs{std::vector<float>(size * size, nan), std::vector<float>(size, nan), plan.ranks};
+  Eigenpairs pairs{std::vector<float>(size * size, nan), std::vector<float>(size, nan), plan.ranks,
+                   plan.home == Home::outside, 0};
   std::vector<Row> workspace(plan.workspace.bytes / sizeof(Row) + 1);  // for its alignment
   std::memset(workspace.data(), 0xff, workspace.size() * sizeof(Row));
   const Buffers buffers{a.data(), pairs.q.data(), pairs.l.data(),
-                        reinterpret_cast<unsigned char*>(workspace.data())};
+                        reinterpret_cast<unsigned char*>(workspace.data()), &pairs.flagged};
   const auto launch = [&](std::int64_t blocks, int threads, int cluster, std::size_t shared,
                           const auto& kernel) {
-    if (blocks > 0) emulated::run({blocks, threads, cluster, shared, backwards}, kernel);
+    if (blocks > 0) emulated::run({blocks, threads, cluster, shared, conditions.backwards}, kernel);
   };
-  const SolveTask solve = solve_task(plan, buffers);
+  SolveTask solve = solve_task(plan, buffers, false);
+  if (conditions.all_fail) solve.limit = -1;
+  const SolveTask again = solve_task(plan, buffers, true);
   const TransformTask transform = transform_task(plan, buffers);
-  launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes), [&] {
-    if (plan.ranks == 1) {
-      reduce_matrices<true>(reduce_task(plan, buffers));
-    } else {
-      reduce_matrices<false>(reduce_task(plan, buffers));
-    }
-  });
+  launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
+         [&] { run_reduction(plan.ranks, plan.home, reduce_task(plan, buffers)); });
   launch(1, k_solve_threads, 1, 64, [&] { prepare_rows(solve); });
   launch(solve.blocks, k_solve_threads, 1, k_solve_threads * sizeof(Sample),
          [&] { solve_pairs(solve); });
+  launch(1, k_certify_threads, 1, 64, [&] { certify_pairs(solve); });
+  launch(solve.blocks, k_solve_threads, 1, k_solve_threads * sizeof(Sample),
+         [&] { solve_pairs(again); });
   launch(reflector_blocks(n), k_reflector_threads, 1, sizeof(ReflectorShared),
          [&] { prepare_reflectors(reflector_task(plan, buffers)); });
   launch(transform.strips, k_transform_threads, 1, sizeof(TransformShared), [&] {

@@ -19,10 +19,18 @@ constexpr float k_nan = std::numeric_limits<float>::quiet_NaN();
 /// Half of each gate is required; the method leaves far more, and a lost digit shows here first.
 void require_passes(const std::vector<float>& a, const Eigenpairs& pairs, int n) {
   const Gates gates = gates_of(a, pairs, n);
-  CHECK(gates.eigen <= 0.01);
+  // A second solve shifts by 32 ulps of a bound that is rarely more than twice the norm.
+  const double shift = pairs.flagged == 0 ? 0 : 2 * 32 / (200.0 * n);
+  CHECK(gates.eigen <= 0.01 + shift);
   CHECK(gates.orthogonality <= 0.03);
-  CHECK(gates.reconstruction <= 0.01);
+  CHECK(gates.reconstruction <= 0.01 + shift / 2);
   CHECK(std::is_sorted(pairs.l.begin(), pairs.l.end()));
+}
+
+/// As nearly every matrix is.
+void require_certified(const std::vector<float>& a, const Eigenpairs& pairs, int n) {
+  require_passes(a, pairs, n);
+  CHECK(pairs.flagged == 0);
 }
 
 std::vector<float> diagonal(const std::vector<double>& values) {
@@ -40,7 +48,7 @@ TEST_CASE("eigenpairs of every size pass the gates on the emulated machine") {
   for (const int n : {1, 2, 3, 4, 31, 32, 33, 64, 65, 66, 130}) {
     INFO("n = " << n);
     const std::vector<float> a = planted(spectrum("spectrum", n), draws);
-    require_passes(a, eigenpairs_emulated(a, n, 0, false), n);
+    require_certified(a, eigenpairs_emulated(a, n, {}), n);
   }
 }
 
@@ -50,10 +58,26 @@ TEST_CASE("eigenpairs of every spectrum pass the gates on the emulated machine")
     for (const int n : {32, 100}) {
       INFO(name << ", n = " << n);
       const std::vector<float> a = planted(spectrum(name, n), draws);
-      require_passes(a, eigenpairs_emulated(a, n, 0, false), n);
+      require_certified(a, eigenpairs_emulated(a, n, {}), n);
       const std::vector<float> d = diagonal(spectrum(name, n));
-      require_passes(d, eigenpairs_emulated(d, n, 0, false), n);
+      require_certified(d, eigenpairs_emulated(d, n, {}), n);
     }
+  }
+}
+
+TEST_CASE("tridiagonal matrices with exact duplicates are certified on the emulated machine") {
+  constexpr int n = 84;
+  std::mt19937 draws(11);
+  for (const char* name : {"wilkinson", "glued wilkinson 1e-4", "glued wilkinson 1e-10",
+                           "glued wilkinson 0", "identity", "second difference"}) {
+    INFO(name);
+    const Tridiagonal t = tridiagonal_of(name, n, draws);
+    std::vector<float> a(n * n);
+    for (std::size_t i = 0; i < n; ++i) {
+      a[i * n + i] = t.d[i];
+      if (i + 1 < n) a[i * n + i + 1] = a[(i + 1) * n + i] = t.e[i];
+    }
+    require_certified(a, eigenpairs_emulated(a, n, {}), n);
   }
 }
 
@@ -62,8 +86,8 @@ TEST_CASE("the order in which warps run changes no bit of the eigenpairs") {
   const std::vector<float> a = planted(spectrum("repeated", 150), draws);
   for (const int ranks : {1, 4, 8}) {
     INFO(ranks << " thread blocks");
-    const Eigenpairs forwards = eigenpairs_emulated(a, 150, ranks, false);
-    const Eigenpairs backwards = eigenpairs_emulated(a, 150, ranks, true);
+    const Eigenpairs forwards = eigenpairs_emulated(a, 150, {ranks, false});
+    const Eigenpairs backwards = eigenpairs_emulated(a, 150, {ranks, true});
     CHECK(forwards.q == backwards.q);
     CHECK(forwards.l == backwards.l);
   }
@@ -72,12 +96,12 @@ TEST_CASE("the order in which warps run changes no bit of the eigenpairs") {
 TEST_CASE("extreme magnitudes keep their eigenpairs") {
   std::mt19937 draws(8);
   const std::vector<float> a = planted(spectrum("psd", 40), draws);
-  const Eigenpairs plain = eigenpairs_emulated(a, 40, 0, false);
+  const Eigenpairs plain = eigenpairs_emulated(a, 40, {});
   for (const float scale : {0x1p-60f, 0x1p60f, 0x1p120f}) {
     INFO(scale);
     std::vector<float> scaled = a;
     for (float& value : scaled) value *= scale;
-    const Eigenpairs pairs = eigenpairs_emulated(scaled, 40, 0, false);
+    const Eigenpairs pairs = eigenpairs_emulated(scaled, 40, {});
     CHECK(pairs.q == plain.q);
     CHECK(pairs.l.back() == plain.l.back() * scale);
   }
@@ -85,7 +109,7 @@ TEST_CASE("extreme magnitudes keep their eigenpairs") {
 
 TEST_CASE("a matrix of zeros has eigenvalues that are exactly zero") {
   const std::vector<float> a(33 * 33);
-  const Eigenpairs pairs = eigenpairs_emulated(a, 33, 0, false);
+  const Eigenpairs pairs = eigenpairs_emulated(a, 33, {});
   for (const float value : pairs.l) CHECK(value == 0);
   require_passes(a, pairs, 33);
 }
@@ -93,6 +117,47 @@ TEST_CASE("a matrix of zeros has eigenvalues that are exactly zero") {
 TEST_CASE("a NaN in the matrix reaches the result, and the kernel ends") {
   std::vector<float> a(20 * 20, 1.0f);
   a[7 * 20 + 3] = a[3 * 20 + 7] = k_nan;
-  const Eigenpairs pairs = eigenpairs_emulated(a, 20, 0, false);
+  const Eigenpairs pairs = eigenpairs_emulated(a, 20, {});
   CHECK(std::any_of(pairs.q.begin(), pairs.q.end(), [](float x) { return std::isnan(x); }));
+  CHECK(pairs.flagged == 1);
+}
+
+TEST_CASE("matrices too large for shared memory are reduced with their vectors outside") {
+  struct Row {
+    int n, ranks, shared_bytes;
+  };
+  // Less than the vectors need, more than what has to be in shared memory.
+  const Row rows[] = {{1, 1, 600},    {130, 1, 600},  {321, 1, 17 << 10},
+                      {130, 2, 7000}, {130, 8, 4500}, {130, 16, 4500}};
+  std::mt19937 draws(9);
+  for (const Row& row : rows) {
+    INFO("n = " << row.n << ", " << row.ranks << " thread blocks");
+    const std::vector<float> a = planted(spectrum("spectrum", row.n), draws);
+    const Eigenpairs pairs = eigenpairs_emulated(a, row.n, {row.ranks, false, row.shared_bytes});
+    CHECK(pairs.outside);
+    require_certified(a, pairs, row.n);
+    const Eigenpairs other = eigenpairs_emulated(a, row.n, {row.ranks, true});
+    CHECK_FALSE(other.outside);
+    CHECK(other.q == pairs.q);
+    CHECK(other.l == pairs.l);
+  }
+}
+
+TEST_CASE("a matrix that is refused its certificate is solved again, and passes") {
+  std::mt19937 draws(10);
+  for (const std::string& name : spectrum_names()) {
+    INFO(name);
+    // Twins, so that there are neighbours to look at.
+    std::vector<double> values = spectrum(name, 20);
+    values.insert(values.end(), values.begin(), values.begin() + 20);
+    const std::vector<float> a = planted(values, draws);
+    Conditions conditions;
+    conditions.all_fail = true;
+    const Eigenpairs again = eigenpairs_emulated(a, 40, conditions);
+    CHECK(again.flagged == 1);
+    require_passes(a, again, 40);
+    const Eigenpairs once = eigenpairs_emulated(a, 40, {});
+    CHECK(once.flagged == 0);
+    CHECK(again.q != once.q);
+  }
 }

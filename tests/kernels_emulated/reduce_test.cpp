@@ -30,7 +30,8 @@ Reduction reduce(const std::vector<float>& a, int n, int ranks, int resident, bo
   const auto size = static_cast<std::size_t>(n);
   Reduction r{std::vector<float>(size * size, k_nan), std::vector<float>(size, k_nan),
               std::vector<float>(size, k_nan), std::vector<float>(size, k_nan)};
-  const tridiagonal::SharedLayout layout = tridiagonal::shared_layout(n, ranks);
+  const tridiagonal::SharedLayout layout =
+      tridiagonal::shared_layout(n, ranks, tridiagonal::Home::shared);
   const int beyond = std::max(0, layout.blocks - tridiagonal::k_warps);
   const int kept = std::min(resident, beyond), spilled = beyond - kept;
   std::vector<float4> spill(
@@ -43,6 +44,7 @@ Reduction reduce(const std::vector<float>& a, int n, int ranks, int resident, bo
                                      r.coupling.data(),
                                      &r.down,
                                      spill.data(),
+                                     nullptr,
                                      n,
                                      ranks,
                                      kept,
@@ -55,9 +57,9 @@ Reduction reduce(const std::vector<float>& a, int n, int ranks, int resident, bo
   launch.backwards = backwards;
   emulated::run(launch, [&] {
     if (task.ranks == 1) {
-      tridiagonal::reduce_matrices<true>(task);
+      tridiagonal::reduce_matrices<true, tridiagonal::Home::shared>(task);
     } else {
-      tridiagonal::reduce_matrices<false>(task);
+      tridiagonal::reduce_matrices<false, tridiagonal::Home::shared>(task);
     }
   });
   return r;

@@ -52,6 +52,8 @@ inline float float_of(std::uint32_t bits) {
   return x;
 }
 
+inline void count_one(unsigned* counter) { ++*counter; }
+
 template <class T>
 void store_twin(T* local, int rank, const T& value) {
   *static_cast<T*>(kbench::emulated::twin(local, rank)) = value;

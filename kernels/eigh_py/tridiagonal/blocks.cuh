@@ -18,6 +18,9 @@ constexpr int k_block_elements = k_side * k_side;
 constexpr int k_warps = 8;
 constexpr int k_threads = k_warps * 32;
 constexpr int k_max_ranks = 16;
+/// Up to here every offset fits an int. One matrix of this size needs more memory than any device
+/// has today.
+constexpr int k_max_n = 1 << 16;
 /// From this many thread blocks on, sums are added where they are owned, and sent on from there.
 constexpr int k_two_stage_ranks = 8;
 
@@ -48,11 +51,19 @@ __host__ __device__ constexpr int share_of(int count, int rank, int ranks) {
   return (count - rank + ranks - 1) >> rank_shift(ranks);
 }
 
-/// Byte offsets into a thread block's shared memory. `padded` is n up to whole blocks; each thread
-/// block holds at most `blocks` matrix blocks.
+/// Where a thread block keeps what it needs beside matrix blocks. Outside means a part of the
+/// workspace, for matrices whose vectors and sums are too many for shared memory; what other thread
+/// blocks write to stays in shared memory even then.
+enum class Home { shared, outside };
+
+/// Byte offsets into a thread block's shared memory, or its part of the workspace of
+/// `outside_bytes` (see Home). `padded` is n up to whole blocks; each thread block holds at most
+/// `blocks` matrix blocks, those that it keeps in shared memory from `resident` on.
 struct SharedLayout {
   int padded, blocks;
-  int x, v, w, column, total, parts, sums, scalars, starts, entries, places, resident;
+  int column, total, parts, scalars, resident;
+  int x, v, w, sums, starts, entries, places;  // nobody else's: outside if asked for
+  int outside_bytes;
 };
 
 /// Numbers every thread reads: norms and leading entries of two steps, sums over warps and ranks.
@@ -64,34 +75,40 @@ struct Scalars {
   float largest[k_max_ranks];  // bits of magnitudes
 };
 
-__host__ __device__ inline SharedLayout shared_layout(int n, int ranks) {
+/// With one thread block the columns, which nobody else writes to either, are outside, too.
+__host__ __device__ inline SharedLayout shared_layout(int n, int ranks, Home home) {
   SharedLayout layout{};
   const int rows = block_rows(n);
   layout.padded = rows * k_side;
   layout.blocks = share_of(triangle(rows), 0, ranks);
-  int at = 0;
-  const auto take = [&at](int bytes) {
+  int shared = 0, outside = 0;
+  const auto take_from = [](int& at, int bytes) {
     const int from = at;
     at += (bytes + 15) / 16 * 16;
     return from;
   };
+  const auto take = [&](int bytes) { return take_from(shared, bytes); };
+  const auto take_own = [&](int bytes) {
+    return take_from(home == Home::outside ? outside : shared, bytes);
+  };
   const int vector = layout.padded * 4;
   const bool two_stage = ranks >= k_two_stage_ranks;
-  layout.x = take(vector);
-  layout.v = take(vector);
-  layout.w = take(vector);
-  layout.column = take(2 * vector);
+  layout.x = take_own(vector);
+  layout.v = take_own(vector);
+  layout.w = take_own(vector);
+  layout.column = ranks == 1 ? take_own(2 * vector) : take(2 * vector);
   layout.total = take(two_stage ? vector : 0);
   // Groups of four rows are dealt to the ranks: an owner's inbox has room for whole rounds.
   layout.parts = take(ranks == 1  ? 0
                       : two_stage ? (layout.padded / 4 + ranks - 1) / ranks * ranks * 16
                                   : 2 * ranks * vector);
-  layout.sums = take(layout.blocks * 2 * k_side * 4);
+  layout.sums = take_own(layout.blocks * 2 * k_side * 4);
   layout.scalars = take(static_cast<int>(sizeof(Scalars)));
-  layout.starts = take((rows + 1) * 4);
-  layout.entries = take(layout.blocks * 2 * 2);
-  layout.places = take(layout.blocks * static_cast<int>(sizeof(Place)));
-  layout.resident = at;
+  layout.starts = take_own((rows + 1) * 4);
+  layout.entries = take_own(layout.blocks * 2 * 4);
+  layout.places = take_own(layout.blocks * static_cast<int>(sizeof(Place)));
+  layout.resident = shared;
+  layout.outside_bytes = outside;
   return layout;
 }
 

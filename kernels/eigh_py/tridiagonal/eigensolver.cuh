@@ -41,6 +41,8 @@ KBENCH_HOST_DEVICE constexpr int padded_rows(int n) {
 
 /// Total width of the shifts, relative to the matrix: 4 FP32 ulps.
 constexpr double k_shift_width = 4 * 0x1p-23;
+/// The same for a matrix whose eigenvectors turned out not to be orthogonal.
+constexpr double k_wide_shift_width = 16 * k_shift_width;
 /// Couplings below this fraction of the matrix are replaced by it, far below what FP64 resolves,
 /// so that the recurrence never stays at zero.
 constexpr double k_least_coupling = 1e-20;
@@ -56,9 +58,10 @@ KBENCH_HOST_DEVICE float make_coupling(float e, double bound) {
 /// `left` is the coupling to row i - 1, as make_coupling returned it. The multiples of the golden
 /// ratio modulo 1 are as evenly spread as n numbers can be: no two shifts of exact duplicates are
 /// closer than about width / (sqrt(5) n).
-KBENCH_HOST_DEVICE Row make_row(float d, float left, double bound, int i) {
+KBENCH_HOST_DEVICE Row make_row(float d, float left, double bound, int i,
+                                double width = k_shift_width) {
   const double turns = (i + 1) * 0.6180339887498949;
-  const double shift = k_shift_width * bound * (turns - std::floor(turns) - 0.5);
+  const double shift = width * bound * (turns - std::floor(turns) - 0.5);
   const double e = left;
   return {d + shift, i == 0 ? 0 : e * e};
 }
@@ -68,7 +71,7 @@ KBENCH_HOST_DEVICE Row padding_row(double bound) { return {4 * bound, 0}; }
 
 /// Point i of `points`, evenly spread from below all eigenvalues to above them.
 KBENCH_HOST_DEVICE double grid_point(double bound, int i, int points) {
-  const double edge = bound * (1 + 2 * k_shift_width);
+  const double edge = bound * (1 + k_wide_shift_width);
   return edge * (2.0 * i / (points - 1) - 1);
 }
 

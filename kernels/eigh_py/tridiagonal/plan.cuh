@@ -24,13 +24,14 @@ struct DeviceFacts {
 
 /// Byte offsets into the workspace.
 struct Workspace {
-  std::uint64_t reflectors, tau, diagonal, coupling, down, spill, rows, bound, pivots, norms, pairs,
-      factors, bytes;
+  std::uint64_t reflectors, tau, diagonal, coupling, down, spill, outside, rows, bound, pivots,
+      norms, flags, pairs, factors, bytes;
 };
 
 struct Plan {
   std::int64_t batch, n;
   int ranks;  // thread blocks that reduce a matrix; 0 where none of the choices fits
+  Home home;  // of the reduction's vectors
   int resident, spilled;
   int shared_bytes;  // of the reduction
   Workspace workspace;
@@ -38,21 +39,30 @@ struct Plan {
 
 /// How a matrix of this size would be spread over `ranks` thread blocks.
 struct Spread {
-  int ranks, resident, spilled, shared_bytes;
+  int ranks;
+  Home home;
+  int resident, spilled, shared_bytes, outside_bytes;
   bool fits;
 };
-inline Spread spread(int n, int ranks, const DeviceFacts& device) {
+inline Spread spread(int n, int ranks, Home home, const DeviceFacts& device) {
   constexpr int block_bytes = k_block_elements * 4;
-  const SharedLayout layout = shared_layout(n, ranks);
+  const SharedLayout layout = shared_layout(n, ranks, home);
   const int room = device.shared_per_block - layout.resident;
   const int beyond = std::max(0, layout.blocks - k_warps);
   const int resident = std::max(0, std::min(beyond, room / block_bytes));
-  return {ranks, resident, beyond - resident, layout.resident + resident * block_bytes,
-          room >= 0 && layout.blocks <= 0x7fff};
+  return {ranks,
+          home,
+          resident,
+          beyond - resident,
+          layout.resident + resident * block_bytes,
+          layout.outside_bytes,
+          room >= 0};
 }
 
 /// What a step takes, in microseconds: fitted to the reductions of six shapes on 1 to 16 thread
-/// blocks, each measured on an NVIDIA H200 on 2026-11-30, all within 20 %.
+/// blocks, each measured on an NVIDIA H200 on 2026-11-30, all within 20 %. The reduction has become
+/// faster since (2026-12-01: 15.6 ms instead of 17.4 for 640 x 512 on one, 14.7 for 60 x 1024 on
+/// four, 31.5 for 8 x 2048 on eight), the choice between spreads has not changed.
 struct StepCost {
   double alone = 2.9, small_team = 4.1, large_team = 5.2;  // barriers and vectors
   double resident = 0.14, spilled = 0.14;                  // for each block, dead ones included
@@ -73,14 +83,15 @@ inline double estimate(const Spread& s, std::int64_t batch, int n, const DeviceF
   return waves * n * (vectors + cost.resident * s.resident + cost.spilled * s.spilled * excess);
 }
 
-/// `asked` other than 0 decides instead of the estimate.
-inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device, int asked) {
+/// The fastest spread with the vectors there, by the estimate or, where it is not 0, as `asked`.
+inline Spread choose_spread(std::int64_t batch, int n, Home home, const DeviceFacts& device,
+                            int asked) {
   Spread best{};
   double least = 0;
   for (int ranks = 1; ranks <= k_max_ranks; ranks *= 2) {
     if (device.teams[static_cast<std::size_t>(rank_shift(ranks))] == 0) continue;
     if (asked != 0 && ranks != asked) continue;
-    const Spread candidate = spread(n, ranks, device);
+    const Spread candidate = spread(n, ranks, home, device);
     if (!candidate.fits) continue;
     const double time = estimate(candidate, batch, n, device);
     if (best.fits && time >= least) continue;
@@ -88,6 +99,12 @@ inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device
     least = time;
   }
   return best;
+}
+
+/// Vectors stay in shared memory wherever any spread allows it.
+inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device, int asked) {
+  const Spread inside = choose_spread(batch, n, Home::shared, device, asked);
+  return inside.fits ? inside : choose_spread(batch, n, Home::outside, device, asked);
 }
 
 inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, const Spread& s) {
@@ -104,10 +121,12 @@ inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, const Spre
   w.coupling = take(batch * n, sizeof(float));
   w.down = take(batch, sizeof(float));
   w.spill = take(batch * s.ranks * s.spilled * k_block_elements, sizeof(float));
+  w.outside = take(batch * s.ranks * s.outside_bytes, 1);
   w.rows = take(batch * padded_rows(static_cast<int>(n)), sizeof(Row));
   w.bound = take(batch, sizeof(double));
   w.pivots = take(batch * n * n, sizeof(double));
   w.norms = take(batch * n, sizeof(float));
+  w.flags = take(batch, sizeof(unsigned));
   w.pairs = take(batch * blocks * n * k_reflector_pitch, sizeof(std::uint16_t));
   w.factors = take(batch * blocks * k_factor_elements, sizeof(float));
   return w;
@@ -115,13 +134,8 @@ inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, const Spre
 
 inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device, int asked) {
   const Spread s = choose_spread(batch, static_cast<int>(n), device, asked);
-  return {batch,
-          n,
-          s.fits ? s.ranks : 0,
-          s.resident,
-          s.spilled,
-          s.shared_bytes,
-          divide_workspace(batch, n, s)};
+  return {batch,      n,         s.fits ? s.ranks : 0, s.home,
+          s.resident, s.spilled, s.shared_bytes,       divide_workspace(batch, n, s)};
 }
 
 /// The addresses of one call.
@@ -130,6 +144,7 @@ struct Buffers {
   float* q;        // [batch, n, n] row-major
   float* l;        // [batch, n]
   unsigned char* workspace;
+  unsigned* flagged;  // see SolveTask
 };
 
 template <class T>
@@ -146,13 +161,15 @@ inline ReduceTask reduce_task(const Plan& plan, const Buffers& b) {
           part<float>(b, w.coupling),
           part<float>(b, w.down),
           part<float4>(b, w.spill),
+          part<unsigned char>(b, w.outside),
           static_cast<int>(plan.n),
           plan.ranks,
           plan.resident,
           plan.spilled};
 }
 
-inline SolveTask solve_task(const Plan& plan, const Buffers& b) {
+/// Of the first attempt, or of the second, for flagged matrices alone.
+inline SolveTask solve_task(const Plan& plan, const Buffers& b, bool again) {
   const Workspace& w = plan.workspace;
   const int n = static_cast<int>(plan.n);
   return {part<float>(b, w.diagonal),
@@ -164,8 +181,12 @@ inline SolveTask solve_task(const Plan& plan, const Buffers& b) {
           b.l,
           b.q,
           part<float>(b, w.norms),
+          part<unsigned>(b, w.flags),
+          b.flagged,
+          dot_limit(n),
           n,
-          (n + k_solve_threads - 1) / k_solve_threads};
+          (n + k_solve_threads - 1) / k_solve_threads,
+          again};
 }
 
 inline ReflectorTask reflector_task(const Plan& plan, const Buffers& b) {

@@ -35,6 +35,9 @@ __device__ __forceinline__ T shuffle_xor(T value, int mask) {
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ float float_of(unsigned bits) { return __uint_as_float(bits); }
 
+/// Adds one to a counter that other thread blocks count with as well.
+__device__ __forceinline__ void count_one(unsigned* counter) { atomicAdd(counter, 1u); }
+
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }

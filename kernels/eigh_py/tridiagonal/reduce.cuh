@@ -16,13 +16,14 @@ namespace tridiagonal {
 /// What one launch reduces. T = Q^T (up A) Q, up a power of two that brings A's largest magnitude
 /// near 1; Q = H_0 H_1 ..., H_j = I - tau_j v_j v_j^T, v_j zero above row j + 1 and 1 there.
 struct ReduceTask {
-  const float* a;     // [batch, n, n] symmetric; the lower triangle is read
-  float* reflectors;  // [batch, n, n]: v_j in row j, for j < n - 1
-  float* tau;         // [batch, n]: tau_j for j < n - 1
-  float* diagonal;    // [batch, n]
-  float* coupling;    // [batch, n]: between j and j + 1, for j < n - 1
-  float* down;        // [batch]: 1 / up; 0 for a matrix of zeros
-  float4* spill;      // [batch, ranks, spilled, k_block_elements / 4]
+  const float* a;          // [batch, n, n] symmetric; the lower triangle is read
+  float* reflectors;       // [batch, n, n]: v_j in row j, for j < n - 1
+  float* tau;              // [batch, n]: tau_j for j < n - 1
+  float* diagonal;         // [batch, n]
+  float* coupling;         // [batch, n]: between j and j + 1, for j < n - 1
+  float* down;             // [batch]: 1 / up; 0 for a matrix of zeros
+  float4* spill;           // [batch, ranks, spilled, k_block_elements / 4]
+  unsigned char* outside;  // [batch, ranks, outside_bytes of the layout]
   int n;
   int ranks;     // thread blocks per matrix
   int resident;  // blocks that a thread block keeps in shared memory, after one a warp in registers
@@ -55,8 +56,9 @@ __device__ __forceinline__ Reflector reflect(float alpha, float tail_square) {
   return {(beta - alpha) / beta, 1 / (alpha - beta), beta};
 }
 
-/// One thread's view of its block's work. `Alone` where a matrix is one thread block's.
-template <bool Alone>
+/// One thread's view of its block's work. `Alone` where a matrix is one thread block's; `Where` its
+/// vectors are.
+template <bool Alone, Home Where>
 struct Reducer {
   const ReduceTask& task;
   const SharedLayout layout;
@@ -64,26 +66,28 @@ struct Reducer {
   const int rank, thread, warp, lane;
   const int rows;  // of 64 x 64 blocks
   unsigned char* const shared;
+  unsigned char* const outside;
 
   __device__ __forceinline__ int team() const { return Alone ? 1 : task.ranks; }
-  __device__ __forceinline__ float* floats(int offset) const {
-    return reinterpret_cast<float*>(shared + offset);
+  /// What no other thread block writes to. The address space is known when this is compiled, which
+  /// shared memory needs to be fast.
+  template <class T>
+  __device__ __forceinline__ T* own_at(int offset) const {
+    if constexpr (Where == Home::outside) return reinterpret_cast<T*>(outside + offset);
+    return reinterpret_cast<T*>(shared + offset);
   }
+  __device__ __forceinline__ float* floats(int offset) const { return own_at<float>(offset); }
   __device__ __forceinline__ Scalars& scalars() const {
     return *reinterpret_cast<Scalars*>(shared + layout.scalars);
   }
-  __device__ __forceinline__ Place* places() const {
-    return reinterpret_cast<Place*>(shared + layout.places);
-  }
-  __device__ __forceinline__ int* starts() const {
-    return reinterpret_cast<int*>(shared + layout.starts);
-  }
-  __device__ __forceinline__ std::uint16_t* entries() const {
-    return reinterpret_cast<std::uint16_t*>(shared + layout.entries);
-  }
+  __device__ __forceinline__ Place* places() const { return own_at<Place>(layout.places); }
+  __device__ __forceinline__ int* starts() const { return own_at<int>(layout.starts); }
+  __device__ __forceinline__ int* entries() const { return own_at<int>(layout.entries); }
   /// The pivot column of step j, valid from the end of pass j - 1 to the end of step j.
   __device__ __forceinline__ float* pivot_column(int j) const {
-    return floats(layout.column) + (j & 1) * layout.padded;
+    const int parity = (j & 1) * layout.padded;
+    if constexpr (Alone) return floats(layout.column) + parity;
+    return reinterpret_cast<float*>(shared + layout.column) + parity;
   }
   /// Number of this thread block's blocks that still hold column j or a later one.
   __device__ __forceinline__ int alive(int j) const {
@@ -125,7 +129,7 @@ struct Reducer {
     block_barrier();
     for (int row = thread; row < rows; row += k_threads) {
       int at = starts()[row];
-      visit(row, [&](int sum) { entries()[at++] = static_cast<std::uint16_t>(sum); });
+      visit(row, [&](int sum) { entries()[at++] = sum; });
     }
   }
 
@@ -337,10 +341,11 @@ struct Reducer {
       for_each_sum(i / k_side, alive(j),
                    [&](int offset) { sum += floats(layout.sums)[offset + i % k_side]; });
     } else if (team() >= k_two_stage_ranks) {
-      sum = floats(layout.total)[i];
+      sum = reinterpret_cast<const float*>(total())[i];
     } else {
       for (int from = 0; from < team(); ++from) {
-        sum += floats(layout.parts)[((j & 1) * team() + from) * layout.padded + i];
+        const int at = ((j & 1) * team() + from) * layout.padded + i;
+        sum += reinterpret_cast<const float*>(parts())[at];
       }
     }
     return sum;
@@ -430,19 +435,21 @@ struct Reducer {
 
 /// Grid: batch x ranks blocks of k_threads, the ranks of a matrix forming a cluster; `Alone` is for
 /// one rank.
-template <bool Alone>
+template <bool Alone, Home Where>
 __global__ void __launch_bounds__(k_threads, 1) reduce_matrices(const ReduceTask task) {
   const int thread = thread_index(), ranks = Alone ? 1 : task.ranks;
   const std::int64_t block = block_index();
-  const Reducer<Alone> reducer{task,
-                               shared_layout(task.n, ranks),
-                               block >> rank_shift(ranks),
-                               static_cast<int>(block & (ranks - 1)),
-                               thread,
-                               thread / 32,
-                               thread % 32,
-                               block_rows(task.n),
-                               shared_memory()};
+  const SharedLayout layout = shared_layout(task.n, ranks, Where);
+  const Reducer<Alone, Where> reducer{task,
+                                      layout,
+                                      block >> rank_shift(ranks),
+                                      static_cast<int>(block & (ranks - 1)),
+                                      thread,
+                                      thread / 32,
+                                      thread % 32,
+                                      block_rows(task.n),
+                                      shared_memory(),
+                                      task.outside + block * layout.outside_bytes};
   reducer.run();
 }
 

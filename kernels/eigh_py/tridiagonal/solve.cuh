@@ -1,4 +1,5 @@
-// The tridiagonal eigensolver as kernels: one thread an eigenpair.
+// The tridiagonal eigensolver as kernels: one thread an eigenpair. What it made is then certified,
+// and a matrix that fails is solved once more, shifted wider, without the host's knowledge.
 #ifndef KBENCH_EIGH_TRIDIAGONAL_SOLVE_CUH
 #define KBENCH_EIGH_TRIDIAGONAL_SOLVE_CUH
 
@@ -9,7 +10,18 @@ namespace tridiagonal {
 
 constexpr int k_solve_threads = 128;
 
-/// What the two launches work on. Padded is padded_rows(n).
+constexpr int k_certify_threads = 512;
+
+/// Neighbours farther apart than this fraction of the matrix are orthogonal whatever their
+/// spectrum: FP64 leaves a scalar product of about n 2^-53 / 2^-19, a two-thousandth of n eps.
+constexpr double k_close = 0x1p-19;
+/// What two neighbours' scalar product may be. Rounding them and summing in FP32 leave n eps at
+/// most; the gate is at 100 n eps for the sum over a column.
+__host__ __device__ constexpr float dot_limit(int n) {
+  return 8 * 0x1p-23f * static_cast<float>(n);
+}
+
+/// What the launches work on. Padded is padded_rows(n).
 struct SolveTask {
   const float* diagonal;  // [batch, n]
   float* coupling;        // [batch, n], made ready in place
@@ -20,9 +32,35 @@ struct SolveTask {
   float* values;          // [batch, n], ascending
   float* vectors;         // [batch, n, n] row-major: vector k in column k, not normalised
   float* norms;           // [batch, n]: what the vectors have to be multiplied by
+  unsigned* flags;        // [batch]: 1 for a matrix that has to be solved again, else 0
+  unsigned* flagged;      // how many of them there were, over all calls
+  float limit;            // of neighbours' scalar products
   int n;
   int blocks;  // thread blocks per matrix of solve_pairs
+  bool again;  // whether this is the second attempt, for flagged matrices alone
 };
+
+/// Whether any lane of the warp says so.
+__device__ __forceinline__ bool any_lane(bool mine) {
+  int any = mine ? 1 : 0;
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) any |= shuffle_xor(any, mask);
+  return any != 0;
+}
+
+/// The matrix as the solver reads it, shifted by `width`. Whole thread blocks, of `threads`
+/// threads.
+__device__ __forceinline__ void write_rows(const SolveTask& task, std::int64_t matrix, double bound,
+                                           double width, int threads) {
+  const int n = task.n, padded = padded_rows(n);
+  const float* d = task.diagonal + matrix * n;
+  const float* e = task.coupling + matrix * n;
+  for (int i = thread_index(); i < padded; i += threads) {
+    const float left = i > 0 && i < n ? make_coupling(e[i - 1], bound) : 0;
+    task.rows[matrix * padded + i] =
+        i < n ? make_row(d[i], left, bound, i, width) : padding_row(bound);
+  }
+}
 
 /// Grid: batch blocks. Scales and shifts the matrix, see eigensolver.cuh.
 __global__ void __launch_bounds__(k_solve_threads) prepare_rows(const SolveTask task) {
@@ -44,11 +82,7 @@ __global__ void __launch_bounds__(k_solve_threads) prepare_rows(const SolveTask 
   // The sums were rounded; a matrix of zeros is solved as if its entries were near 1.
   const double whole = bound > 0 ? double{bound} * (1 + 0x1p-20) : 1;
   if (thread == 0) task.bound[matrix] = whole;
-  const int padded = padded_rows(n);
-  for (int i = thread; i < padded; i += k_solve_threads) {
-    const float left = i > 0 && i < n ? make_coupling(e[i - 1], whole) : 0;
-    task.rows[matrix * padded + i] = i < n ? make_row(d[i], left, whole, i) : padding_row(whole);
-  }
+  write_rows(task, matrix, whole, k_shift_width, k_solve_threads);
   block_barrier();
   for (int i = thread; i + 1 < n; i += k_solve_threads) e[i] = make_coupling(e[i], whole);
 }
@@ -65,14 +99,6 @@ __device__ __forceinline__ Search grid_search(const Sample* grid, int k) {
     }
   }
   return {grid[below], grid[above], 0, 0};
-}
-
-/// Whether any lane of the warp says so.
-__device__ __forceinline__ bool any_lane(bool mine) {
-  int any = mine ? 1 : 0;
-#pragma unroll
-  for (int mask = 16; mask > 0; mask /= 2) any |= shuffle_xor(any, mask);
-  return any != 0;
 }
 
 /// The eigenvalues of a warp's lanes; `samples` is the warp's own, one a lane.
@@ -98,6 +124,7 @@ __device__ __forceinline__ double search_warp(const SolveTask& task, const Row* 
 /// points, which saves each of its eigenvalues the first rounds of the search.
 __global__ void __launch_bounds__(k_solve_threads) solve_pairs(const SolveTask task) {
   const std::int64_t matrix = block_index() / task.blocks;
+  if (task.again && task.flags[matrix] == 0) return;
   const int n = task.n, thread = thread_index(), padded = padded_rows(n);
   const int k = static_cast<int>(block_index() % task.blocks) * k_solve_threads + thread;
   const Row* rows = task.rows + matrix * padded;
@@ -114,6 +141,48 @@ __global__ void __launch_bounds__(k_solve_threads) solve_pairs(const SolveTask t
       n,    task.pivots + matrix * n * n + k, task.vectors + matrix * n * n + k};
   task.norms[matrix * n + k] = twisted_vector(vector, value, bound);
   task.values[matrix * n + k] = static_cast<float>(value) * task.down[matrix];
+}
+
+/// Whether eigenpair k is what every eigenpair is: finite, of a vector whose largest entry is near
+/// 1, and orthogonal to its neighbour above. False for NaN.
+__device__ __forceinline__ bool is_sound(const SolveTask& task, std::int64_t matrix, int k,
+                                         float close) {
+  const std::int64_t n = task.n;
+  const float* values = task.values + matrix * n;
+  const float* norms = task.norms + matrix * n;
+  const float value = values[k], norm = norms[k];
+  constexpr float least_norm = 0x1p-60f, largest = 0x1.fffffep127f;
+  if (!(norm > least_norm && norm <= 1 && std::fabs(value) <= largest)) return false;
+  if (k + 1 >= task.n || values[k + 1] - value > close) return true;
+  const float* z = task.vectors + matrix * n * n + k;
+  float sum = 0;
+#pragma unroll 8
+  for (int i = 0; i < task.n; ++i) sum += z[i * n] * z[i * n + 1];
+  return std::fabs(sum * norm * norms[k + 1]) <= task.limit;
+}
+
+/// Grid: batch blocks. Flags the matrices that are not sound and shifts them wider.
+__global__ void __launch_bounds__(k_certify_threads) certify_pairs(const SolveTask task) {
+  const std::int64_t matrix = block_index();
+  const int thread = thread_index();
+  const double bound = task.bound[matrix];
+  // Eigenvalues so small that they are subnormal are close from one to the next.
+  const float close = static_cast<float>(k_close * bound) * task.down[matrix] + 0x1p-148f;
+  bool sound = true;
+  for (int k = thread; k < task.n; k += k_certify_threads) {
+    sound = is_sound(task, matrix, k, close) && sound;
+  }
+  auto* failed = reinterpret_cast<unsigned*>(shared_memory());  // one a warp
+  const bool warp_failed = any_lane(!sound);
+  if (thread % 32 == 0) failed[thread / 32] = warp_failed ? 1 : 0;
+  block_barrier();
+  unsigned flag = 0;
+  for (int warp = 0; warp < k_certify_threads / 32; ++warp) flag |= failed[warp];
+  if (thread == 0) {
+    task.flags[matrix] = flag;
+    if (flag != 0) count_one(task.flagged);
+  }
+  if (flag != 0) write_rows(task, matrix, bound, k_wide_shift_width, k_certify_threads);
 }
 
 }  // namespace tridiagonal
