@@ -66,6 +66,8 @@ std::vector<Kind> kinds() {
        }),
        false},
       {"one huge column", by([](float x, int, int c) { return c == 7 ? x * 0x1p90f : x; }), false},
+      {"a late huge column", by([](float x, int, int c) { return c == 40 ? x * 0x1p90f : x; }),
+       false},
       {"subnormal", by([](float x, int, int) { return x * 0x1p-128f; }), false},
       {"nearly collinear", near_collinear, false},
       {"equal columns", repeat_columns, true},
