@@ -58,7 +58,7 @@ TEST_CASE("a wait on the device takes as long as it was asked to", "[gpu]") {
     watch->stop();
     device->synchronize();
     CHECK(watch->elapsed_ns() >= 0.99 * ns);
-    CHECK(watch->elapsed_ns() <= 1.2 * ns);
+    CHECK(watch->elapsed_ns() <= ns + 1e5);  // launch and clock ticks
   }
 }
 

@@ -31,6 +31,11 @@ constexpr int k_max_apply_ranks = 4;
 /// From this n on looking ahead measured faster; smaller n with so few matrices were not measured.
 constexpr int k_look_ahead_from = 2048;
 
+/// A Gram panel by 16 columns in one warp's registers measured faster up to 60 matrices and slower
+/// at 640, where several blocks share a multiprocessor; this many matrices a multiprocessor lie
+/// between.
+constexpr int k_gram_blocks_share = 1;
+
 /// What a trial may change, by environment variables of the plug-in.
 struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
@@ -162,8 +167,9 @@ inline void add_gram_panel(Plan& plan, int column) {
   launch.ranks = gram_ranks(plan, m);
   launch.threads = k_gram_threads;
   launch.shared_bytes = static_cast<int>(sizeof(GramShared));
-  launch.kernel =
-      plan.limits.gram_steps ? gram_kernel<false>(launch.ranks) : gram_kernel<true>(launch.ranks);
+  const bool by_steps =
+      plan.limits.gram_steps || plan.batch > k_gram_blocks_share * plan.device.multiprocessors;
+  launch.kernel = by_steps ? gram_kernel<false>(launch.ranks) : gram_kernel<true>(launch.ranks);
   launch.blocks = plan.batch * launch.ranks;
   launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr, nullptr,
                   n,       column,  launch.ranks, false,   true};
