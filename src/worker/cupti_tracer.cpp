@@ -119,7 +119,9 @@ std::unique_ptr<Tracer> open_cupti_tracer() {
   try {
     return std::make_unique<CuptiTracer>(*calls, &holder);
   } catch (const Error& error) {
-    if (holder.empty()) throw Error(ExitCode::case_failed, error.what());
+    if (holder.empty()) {
+      throw Error(ExitCode::case_failed, fmt::format("no tracing ({})", error.what()));
+    }
     throw Error(ExitCode::case_failed,
                 fmt::format("no tracing (CUPTI is held by {}); run without that tool", holder));
   }
