@@ -1,33 +1,24 @@
 // The document `kbench.comparison/1` (docs/comparing.md) as a pure function of a comparison's
 // record. Writes no file.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
 #include "runner/comparison.h"
+#include "runner/json_values.h"
 
 namespace kbench {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json text(const std::string& value) { return to_valid_utf8(value); }
-
-Json text_or_null(const std::string& value) { return value.empty() ? Json(nullptr) : text(value); }
-
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
 Json ratios_json(const ComparisonRecord& record, const std::vector<ComparedRatio>& ratios) {
   Json list = Json::array();
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     const Ratio& ratio = ratios[i].ratio;
     Json interval = nullptr;
-    if (ratio.interval) interval = {number(ratio.interval->low), number(ratio.interval->high)};
+    if (ratio.interval)
+      interval = {json_number(ratio.interval->low), json_number(ratio.interval->high)};
     list.push_back({{"kernel", kernel_letter(i + 1)},
-                    {"ratio", number(ratio.value)},
+                    {"ratio", json_number(ratio.value)},
                     {"interval", interval},
                     {"verdict", to_string(ratios[i].verdict)},
                     {"too_slow", record.fail_if_slower.has_value() &&
@@ -38,13 +29,13 @@ Json ratios_json(const ComparisonRecord& record, const std::vector<ComparedRatio
 
 Json times_json(const ComparedTimes& times, std::size_t kernel) {
   Json samples = Json::array();
-  for (const double sample : times.samples_ns) samples.push_back(number(sample));
+  for (const double sample : times.samples_ns) samples.push_back(json_number(sample));
   return {{"kernel", kernel_letter(kernel)},
-          {"error", text_or_null(times.error)},
+          {"error", json_text_or_null(times.error)},
           {"samples_ns", samples},
-          {"median_ns", times.samples_ns.empty() ? Json(nullptr) : number(times.median_ns)},
-          {"worst_of_gate", number(times.worst_of_gate)},
-          {"worst_gate", text_or_null(times.worst_gate)}};
+          {"median_ns", times.samples_ns.empty() ? Json(nullptr) : json_number(times.median_ns)},
+          {"worst_of_gate", json_number(times.worst_of_gate)},
+          {"worst_gate", json_text_or_null(times.worst_gate)}};
 }
 
 Json case_json(const ComparisonRecord& record, std::size_t i) {
@@ -53,15 +44,15 @@ Json case_json(const ComparisonRecord& record, std::size_t i) {
   for (std::size_t k = 0; k < row.times.size(); ++k) times.push_back(times_json(row.times[k], k));
   return {{"index", i},
           {"case_index", row.case_index},
-          {"problem", text(row.spec.problem)},
-          {"spec", text(row.spec.spec)},
+          {"problem", json_text(row.spec.problem)},
+          {"spec", json_text(row.spec.spec)},
           {"batch", row.spec.batch},
           {"n", row.spec.n},
           {"cond", row.spec.cond},
           {"seed", row.spec.seed},
-          {"case", text(row.spec.kind)},
-          {"input", text_or_null(row.spec.input_path)},
-          {"fresh_inputs", text_or_null(row.fresh_inputs)},
+          {"case", json_text(row.spec.kind)},
+          {"input", json_text_or_null(row.spec.input_path)},
+          {"fresh_inputs", json_text_or_null(row.fresh_inputs)},
           {"stop", to_string(row.stop)},
           {"times", times},
           {"ratios", ratios_json(record, row.ratios)}};
@@ -72,33 +63,33 @@ Json kernels_json(const ComparisonRecord& record) {
   for (std::size_t k = 0; k < record.kernels.size(); ++k) {
     const ComparedKernel& kernel = record.kernels[k];
     kernels.push_back({{"letter", kernel_letter(k)},
-                       {"asked", text(kernel.asked)},
-                       {"name", text(kernel.info.name)},
-                       {"path", text(kernel.info.path)},
-                       {"source", text_or_null(kernel.source)}});
+                       {"asked", json_text(kernel.asked)},
+                       {"name", json_text(kernel.info.name)},
+                       {"path", json_text(kernel.info.path)},
+                       {"source", json_text_or_null(kernel.source)}});
   }
   return kernels;
 }
 
 Json device_json(const std::optional<DeviceInfo>& device) {
   if (!device) return nullptr;
-  return {{"kind", to_string(device->kind)}, {"index", device->index},
-          {"name", text(device->name)},      {"uuid", text(device->uuid)},
-          {"driver", text(device->driver)},  {"runtime", text(device->runtime)},
-          {"clock", text(device->clock)},    {"flush_bytes", device->flush_bytes}};
+  return {{"kind", to_string(device->kind)},     {"index", device->index},
+          {"name", json_text(device->name)},     {"uuid", json_text(device->uuid)},
+          {"driver", json_text(device->driver)}, {"runtime", json_text(device->runtime)},
+          {"clock", json_text(device->clock)},   {"flush_bytes", device->flush_bytes}};
 }
 
 }  // namespace
 
 std::string comparison_document(const ComparisonRecord& record) {
   Json words = Json::array();
-  for (const std::string& word : record.command_line) words.push_back(text(word));
+  for (const std::string& word : record.command_line) words.push_back(json_text(word));
   Json json = {
       {"schema", "kbench.comparison/1"},
       {"kbench_version", KBENCH_VERSION},
       {"started", record.started},
       {"command_line", words},
-      {"hostname", text(record.machine.hostname)},
+      {"hostname", json_text(record.machine.hostname)},
       {"device", device_json(record.device)},
       {"paired", record.paired},
       {"nonce", record.paired ? Json(record.nonce) : Json(nullptr)},
@@ -114,7 +105,7 @@ std::string comparison_document(const ComparisonRecord& record) {
   json["means"] = Json::array();
   for (const ComparedMean& mean : record.means) {
     json["means"].push_back(
-        {{"problem", text(mean.problem)}, {"ratios", ratios_json(record, mean.ratios)}});
+        {{"problem", json_text(mean.problem)}, {"ratios", ratios_json(record, mean.ratios)}});
   }
   json["finished"] = record.finished;
   json["exit_code"] = record.finished ? Json(static_cast<int>(record.exit_code)) : Json(nullptr);

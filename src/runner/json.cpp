@@ -1,11 +1,11 @@
 // The results document `kbench.results/1` as a pure function of the record. docs/results.md states
 // every key; a change of meaning needs a new schema name. Writes no file.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
 #include "runner/figures.h"
 #include "runner/json_circumstances.h"
+#include "runner/json_values.h"
 #include "runner/report.h"
 #include "runner/trace.h"
 #include "runner/warnings.h"
@@ -15,28 +15,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no NaN and no infinity: they stand as strings.
-Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json text(const std::string& value) { return to_valid_utf8(value); }
-
-Json text_or_null(const std::string& value) { return value.empty() ? Json(nullptr) : text(value); }
-
 Json words_json(const std::vector<std::string>& words) {
   Json list = Json::array();
-  for (const std::string& word : words) list.push_back(text(word));
+  for (const std::string& word : words) list.push_back(json_text(word));
   return list;
 }
 
 Json machine_json(const MachineInfo& machine) {
-  return {{"hostname", text(machine.hostname)},
-          {"os", text(machine.os)},
-          {"kernel", text(machine.kernel)},
-          {"cpu", text(machine.cpu)},
+  return {{"hostname", json_text(machine.hostname)},
+          {"os", json_text(machine.os)},
+          {"kernel", json_text(machine.kernel)},
+          {"cpu", json_text(machine.cpu)},
           {"cores", machine.cores},
           {"memory_bytes", machine.memory_bytes}};
 }
@@ -44,47 +33,36 @@ Json machine_json(const MachineInfo& machine) {
 Json places_json(const RunRecord& record) {
   Json places = Json::array();
   for (const PlaceRecord& place : record.places) {
-    places.push_back({{"name", text(place.name)},
+    places.push_back({{"name", json_text(place.name)},
                       {"rank", place.rank < 0 ? Json(nullptr) : Json(place.rank)},
-                      {"hostname", text_or_null(place.host)},
+                      {"hostname", json_text_or_null(place.host)},
                       {"device", place.device ? device_json(*place.device) : Json(nullptr)},
-                      {"lost", text_or_null(place.lost)}});
+                      {"lost", json_text_or_null(place.lost)}});
   }
   return places;
 }
 
 Json kernel_json(const RunRecord& record, const CaseRecord& row) {
-  return {{"name", text(row.kernel.name)},
-          {"problem", text(row.kernel.problem)},
-          {"description", text(row.kernel.description)},
-          {"path", text(row.kernel.path)},
-          {"source", text_or_null(record.kernel_source)},
+  return {{"name", json_text(row.kernel.name)},
+          {"problem", json_text(row.kernel.problem)},
+          {"description", json_text(row.kernel.description)},
+          {"path", json_text(row.kernel.path)},
+          {"source", json_text_or_null(record.kernel_source)},
           {"device", to_string(row.kernel.device)},
           {"synchronises_host", row.kernel.synchronises_host},
-          {"report", text(row.reply.kernel_report)}};
-}
-
-Json summary_json(const std::optional<Summary>& summary) {
-  if (!summary) return nullptr;
-  return {{"runs", summary->runs},
-          {"mean", number(summary->mean)},
-          {"std", number(summary->std)},
-          {"err", number(summary->err)},
-          {"best", number(summary->best)},
-          {"worst", number(summary->worst)},
-          {"median", number(summary->median)}};
+          {"report", json_text(row.reply.kernel_report)}};
 }
 
 Json samples_json(const Reply& reply) {
   Json samples = Json::array();
-  for (double sample : reply.samples_ns) samples.push_back(number(sample));
+  for (double sample : reply.samples_ns) samples.push_back(json_number(sample));
   return samples;
 }
 
 Json residuals_json(const Reply& reply) {
   Json residuals = Json::object();
   for (const Figure& figure : reply.residuals)
-    residuals[to_valid_utf8(figure.name)] = number(figure.value);
+    residuals[to_valid_utf8(figure.name)] = json_number(figure.value);
   return residuals;
 }
 
@@ -92,7 +70,7 @@ Json residuals_json(const Reply& reply) {
 Json gates_json(const Reply& reply) {
   Json gates = Json::object();
   for (const Figure& figure : reply.residuals) {
-    if (figure.gate > 0) gates[to_valid_utf8(figure.name)] = number(figure.gate);
+    if (figure.gate > 0) gates[to_valid_utf8(figure.name)] = json_number(figure.gate);
   }
   return gates;
 }
@@ -100,7 +78,7 @@ Json gates_json(const Reply& reply) {
 Json inputs_json(const Reply& reply) {
   Json inputs = Json::array();
   for (const InputRecord& input : reply.inputs) {
-    inputs.push_back({{"seed", input.seed}, {"ms", number(input.ms)}});
+    inputs.push_back({{"seed", input.seed}, {"ms", json_number(input.ms)}});
   }
   return inputs;
 }
@@ -109,20 +87,23 @@ Json distribution_json(const std::optional<Distribution>& distribution) {
   if (!distribution) return nullptr;
   Json interval = nullptr;
   if (distribution->median_95) {
-    interval = {number(distribution->median_95->low), number(distribution->median_95->high)};
+    interval = {json_number(distribution->median_95->low),
+                json_number(distribution->median_95->high)};
   }
-  return {{"p10", number(distribution->p10)},
-          {"p25", number(distribution->p25)},
-          {"p75", number(distribution->p75)},
-          {"p90", number(distribution->p90)},
+  return {{"p10", json_number(distribution->p10)},
+          {"p25", json_number(distribution->p25)},
+          {"p75", json_number(distribution->p75)},
+          {"p90", json_number(distribution->p90)},
           {"median_95", interval}};
 }
 
-Json optional_number(std::optional<double> value) { return value ? number(*value) : Json(nullptr); }
+Json optional_number(std::optional<double> value) {
+  return value ? json_number(*value) : Json(nullptr);
+}
 
 Json rates_json(const CaseRecord& row) {
-  return {{"flops", number(row.flops)},
-          {"bytes", number(row.bytes)},
+  return {{"flops", json_number(row.flops)},
+          {"bytes", json_number(row.bytes)},
           {"tflop_per_s", optional_number(tflop_per_s(row))},
           {"gb_per_s", optional_number(gb_per_s(row))},
           {"floor_share", optional_number(floor_share(row))}};
@@ -131,7 +112,7 @@ Json rates_json(const CaseRecord& row) {
 Json warnings_json(const RunRecord& record, std::size_t i) {
   Json warnings = Json::array();
   for (const Warning& warning : warnings_of(record, i)) {
-    warnings.push_back({{"kind", warning.kind}, {"text", text(warning.text)}});
+    warnings.push_back({{"kind", warning.kind}, {"text", json_text(warning.text)}});
   }
   return warnings;
 }
@@ -141,27 +122,27 @@ Json case_json(const RunRecord& record, std::size_t i) {
   const Reply& reply = row.reply;
   Json json = {{"index", i},
                {"case_index", row.case_index},
-               {"problem", text(row.spec.problem)},
-               {"spec", text(row.spec.spec)},
+               {"problem", json_text(row.spec.problem)},
+               {"spec", json_text(row.spec.spec)},
                {"batch", row.spec.batch},
                {"n", row.spec.n},
                {"cond", row.spec.cond},
                {"seed", row.spec.seed},
-               {"case", text(row.spec.kind)},
-               {"input", text_or_null(row.spec.input_path)},
+               {"case", json_text(row.spec.kind)},
+               {"input", json_text_or_null(row.spec.input_path)},
                {"kernel", kernel_json(record, row)},
                {"place", row.place ? Json(*row.place) : Json(nullptr)},
-               {"dealt_again", text_or_null(row.dealt_again)},
+               {"dealt_again", json_text_or_null(row.dealt_again)},
                {"status", status_of(row)},
-               {"wall_s", number(row.wall_s)},
+               {"wall_s", json_number(row.wall_s)},
                {"comparable", record.not_comparable.empty()},
-               {"not_comparable_reason", text_or_null(record.not_comparable)}};
-  json["message"] = row.passed ? text(reply.message) : Json(nullptr);
-  json["error"] = row.ended && !row.passed ? text(failure_text(row)) : Json(nullptr);
+               {"not_comparable_reason", json_text_or_null(record.not_comparable)}};
+  json["message"] = row.passed ? json_text(reply.message) : Json(nullptr);
+  json["error"] = row.ended && !row.passed ? json_text(failure_text(row)) : Json(nullptr);
   json["residuals"] = residuals_json(reply);
   json["gates"] = gates_json(reply);
-  json["worst_of_gate"] = number(reply.worst_of_gate);
-  json["worst_gate"] = text_or_null(reply.worst_gate);
+  json["worst_of_gate"] = json_number(reply.worst_of_gate);
+  json["worst_gate"] = json_text_or_null(reply.worst_gate);
   json["samples_ns"] = samples_json(reply);
   json["summary_ns"] = summary_json(row.summary);
   json["distribution_ns"] = distribution_json(row.distribution);
@@ -170,23 +151,23 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["stop"] = to_string(reply.stop);
   json["calls_per_repeat"] = reply.calls_per_repeat;
   json["warm_up_repeats"] = reply.warm_up_repeats;
-  json["fresh_inputs"] = text_or_null(row.fresh_inputs);
+  json["fresh_inputs"] = json_text_or_null(row.fresh_inputs);
   json["nonce"] = row.nonce ? Json(*row.nonce) : Json(nullptr);
   json["audit_repeats"] = reply.audit_repeats;
-  json["floor_ns"] = number(reply.floor_ns);
-  json["floor_reason"] = text_or_null(reply.floor_reason);
+  json["floor_ns"] = json_number(reply.floor_ns);
+  json["floor_reason"] = json_text_or_null(reply.floor_reason);
   json["queued"] = queued_json(reply.queued);
   json["launch_costs_ns"] = launch_costs_json(reply.launch_costs);
-  json["roof"] = {{"copy_bytes_per_s", number(reply.copy_bytes_per_s)},
-                  {"tensor_flops_per_s", number(reply.tensor_flops_per_s)}};
+  json["roof"] = {{"copy_bytes_per_s", json_number(reply.copy_bytes_per_s)},
+                  {"tensor_flops_per_s", json_number(reply.tensor_flops_per_s)}};
   json["clocks"] = clocks_json(reply.clocks);
   json["idle"] = idle_json(reply);
   json["trace"] = trace_json(reply);
   json["inputs"] = inputs_json(reply);
-  json["times_ms"] = {{"create", number(reply.create_ms)},
-                      {"first_call", number(reply.first_call_ms)},
-                      {"check", number(reply.check_ms)},
-                      {"recheck", number(reply.recheck_ms)}};
+  json["times_ms"] = {{"create", json_number(reply.create_ms)},
+                      {"first_call", json_number(reply.first_call_ms)},
+                      {"check", json_number(reply.check_ms)},
+                      {"recheck", json_number(reply.recheck_ms)}};
   json["workspace_bytes"] = reply.workspace_bytes;
   json["device_peak_bytes"] = reply.device_peak_bytes;
   return json;
@@ -194,7 +175,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
 
 Json tags_json(const RunRecord& record) {
   Json tags = Json::object();
-  for (const auto& [key, value] : record.tags) tags[key] = text(value);
+  for (const auto& [key, value] : record.tags) tags[key] = json_text(value);
   return tags;
 }
 
@@ -202,8 +183,8 @@ Json problems_json(const RunRecord& record) {
   Json problems = Json::array();
   for (const std::string& problem : problem_names(record)) {
     const std::optional<double> mean = problem_geometric_mean(record, problem);
-    problems.push_back(
-        {{"problem", text(problem)}, {"geometric_mean_ns", mean ? number(*mean) : Json(nullptr)}});
+    problems.push_back({{"problem", json_text(problem)},
+                        {"geometric_mean_ns", mean ? json_number(*mean) : Json(nullptr)}});
   }
   return problems;
 }
@@ -220,7 +201,7 @@ std::string json_document(const RunRecord& record) {
                {"machine", machine_json(record.machine)},
                {"device", record.device ? device_json(*record.device) : Json(nullptr)},
                {"places", places_json(record)},
-               {"profiler", text_or_null(record.profiler)}};
+               {"profiler", json_text_or_null(record.profiler)}};
   json["options"] = {
       {"flush_bytes", record.device ? Json(record.device->flush_bytes) : Json(nullptr)},
       {"range", record.range},

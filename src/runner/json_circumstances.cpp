@@ -7,6 +7,7 @@
 
 #include "core/stats.h"
 #include "core/text.h"
+#include "runner/json_values.h"
 
 namespace kbench {
 namespace {
@@ -33,23 +34,18 @@ Json state_json(const std::optional<ClockState>& state) {
 Json clocks_json(const Clocks& clocks) {
   return {{"before", state_json(clocks.before)},
           {"after", state_json(clocks.after)},
-          {"absent", clocks.absent.empty() ? Json(nullptr) : Json(to_valid_utf8(clocks.absent))}};
+          {"absent", json_text_or_null(clocks.absent)}};
 }
 
 Json queued_json(const std::optional<QueuedFigures>& queued) {
   if (!queued) return nullptr;
-  Json summary = nullptr;
-  if (!queued->samples_ns.empty()) {
-    const Summary figures = summarize(queued->samples_ns);
-    summary = {{"runs", figures.runs},    {"mean", figures.mean}, {"std", figures.std},
-               {"err", figures.err},      {"best", figures.best}, {"worst", figures.worst},
-               {"median", figures.median}};
-  }
+  std::optional<Summary> summary;
+  if (!queued->samples_ns.empty()) summary = summarize(queued->samples_ns);
   return {{"held_by", to_string(queued->held_by)},
-          {"reason", queued->reason.empty() ? Json(nullptr) : Json(to_valid_utf8(queued->reason))},
+          {"reason", json_text_or_null(queued->reason)},
           {"delay_ns", queued->delay_ns},
           {"samples_ns", queued->samples_ns},
-          {"summary_ns", summary}};
+          {"summary_ns", summary_json(summary)}};
 }
 
 Json launch_costs_json(const LaunchCosts& costs) {

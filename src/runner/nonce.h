@@ -1,11 +1,17 @@
-// The number that a run's fresh inputs are drawn from.
+// What a run draws at random: the number that its fresh inputs follow from, and words nobody can
+// guess.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace kbench {
 
 /// At random, at most 53 bits, so that every reader of JSON keeps the number as it is.
 std::uint64_t draw_nonce();
+
+/// 32 hexadecimal digits. Throws Error(usage) naming `purpose` (`a token`) when the system has
+/// none.
+std::string random_word(const char* purpose);
 
 }  // namespace kbench

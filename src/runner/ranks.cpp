@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,7 @@
 #include "core/text.h"
 #include "runner/machine.h"
 #include "runner/mpi/world.h"
+#include "runner/nonce.h"
 
 namespace kbench {
 namespace {
@@ -50,16 +50,6 @@ std::string machine_key() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   return describe_machine().hostname + ' ' + boot;
-}
-
-std::string random_secret() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw Error(ExitCode::usage, "no random numbers for a secret (getrandom); check the system");
-  }
-  std::string secret;
-  for (unsigned char byte : bytes) secret += fmt::format("{:02x}", byte);
-  return secret;
 }
 
 /// Rank of a connection that knows the secret; nothing yet, or -1 for anybody else.
@@ -131,7 +121,7 @@ Ranks join_ranks() {
     if (ranks.rank == 0) {
       const bool local = std::count(machines.begin(), machines.end(), machines[0]) == ranks.size;
       listener.emplace(local);
-      where = random_secret() + ' ' + listener->addresses();
+      where = random_word("a secret") + ' ' + listener->addresses();
     }
     where = world.exchange(where).front();
   }

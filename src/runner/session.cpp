@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "runner/nonce.h"
 #include "runner/say.h"
 
 namespace kbench {
@@ -25,16 +25,6 @@ constexpr double k_set_up_limit_s = 120;
 constexpr double k_longest_limit_s = 1e9;
 /// A worker that is let go may have a profiler's data to write.
 constexpr std::chrono::seconds k_farewell(10);
-
-std::string random_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw Error(ExitCode::usage, "no random numbers for a token (getrandom); check the system");
-  }
-  std::string token;
-  for (unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
-}
 
 bool is_readable(int fd) {
   pollfd entry{fd, POLLIN, 0};
@@ -72,7 +62,7 @@ void Session::ask(Setup setup) {
   decoder_ = FrameDecoder();
   received_.clear();
   output_open_ = worker_->output() >= 0;
-  setup.token = random_token();
+  setup.token = random_word("a token");
   event_ = Event{};
   event_.phase = "set-up";
   event_.what = "the worker's set-up";
@@ -84,7 +74,7 @@ void Session::ask(Job job) {
   KBENCH_ASSERT(worker_ != nullptr);
   wants_hello_ = false;
   output_.begin_case();
-  job.token = random_token();
+  job.token = random_word("a token");
   event_ = Event{};
   event_.limit_s = k_set_up_limit_s;
   paced_ = job.paced;

@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/kernel_names.h"
 #include "core/stats.h"
 #include "core/text.h"
 #include "runner/figures.h"
+#include "runner/json_values.h"
 #include "runner/trace.h"
 
 namespace kbench {
@@ -91,24 +91,18 @@ std::string kernel_rows(const TraceFigures& trace, std::size_t width) {
   return text;
 }
 
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
-}
-
-Json text_json(const std::string& value) { return to_valid_utf8(value); }
-
 Json kernels_json(const TraceFigures& trace) {
   Json kernels = Json::array();
   for (const KernelFigures& k : trace.kernels) {
-    kernels.push_back({{"name", text_json(k.name)},
+    kernels.push_back({{"name", json_text(k.name)},
                        {"kind", to_string(k.kind)},
                        {"launches", k.launches},
-                       {"total_ns", number(k.total_ns)},
-                       {"mean_ns", number(k.mean_ns)},
-                       {"median_ns", number(k.median_ns)},
-                       {"min_ns", number(k.min_ns)},
-                       {"max_ns", number(k.max_ns)},
-                       {"share", number(k.share)}});
+                       {"total_ns", json_number(k.total_ns)},
+                       {"mean_ns", json_number(k.mean_ns)},
+                       {"median_ns", json_number(k.median_ns)},
+                       {"min_ns", json_number(k.min_ns)},
+                       {"max_ns", json_number(k.max_ns)},
+                       {"share", json_number(k.share)}});
   }
   return kernels;
 }
@@ -116,10 +110,10 @@ Json kernels_json(const TraceFigures& trace) {
 Json repeats_json(const TraceFigures& trace) {
   Json repeats = Json::array();
   for (const RepeatFigures& r : trace.repeats) {
-    repeats.push_back({{"event_ns", number(r.event_ns)},
-                       {"span_ns", number(r.span_ns)},
-                       {"busy_ns", number(r.busy_ns)},
-                       {"gap_ns", number(r.gap_ns)},
+    repeats.push_back({{"event_ns", json_number(r.event_ns)},
+                       {"span_ns", json_number(r.span_ns)},
+                       {"busy_ns", json_number(r.busy_ns)},
+                       {"gap_ns", json_number(r.gap_ns)},
                        {"kernels", r.kernels},
                        {"memcpys", r.memcpys},
                        {"memsets", r.memsets}});
@@ -173,25 +167,25 @@ Json trace_json(const Reply& reply) {
   if (!reply.trace) return nullptr;
   const TraceFigures& trace = *reply.trace;
   Json untraced = Json::array(), warnings = Json::array();
-  for (const double ns : trace.untraced_event_ns) untraced.push_back(number(ns));
-  for (const std::string& warning : trace.warnings) warnings.push_back(text_json(warning));
+  for (const double ns : trace.untraced_event_ns) untraced.push_back(json_number(ns));
+  for (const std::string& warning : trace.warnings) warnings.push_back(json_text(warning));
   Json json = {{"calls_per_repeat", trace.calls_per_repeat},
                {"untraced_event_ns", untraced},
-               {"overhead", number(trace.overhead)}};
+               {"overhead", json_number(trace.overhead)}};
   json["repeats"] = repeats_json(trace);
   json["kernels"] = kernels_json(trace);
-  json["other_kernels"] = {{"count", trace.other_names}, {"total_ns", number(trace.other_ns)}};
+  json["other_kernels"] = {{"count", trace.other_names}, {"total_ns", json_number(trace.other_ns)}};
   json["warnings"] = warnings;
-  json["chrome_trace"] = trace.chrome_trace.empty() ? Json(nullptr) : text_json(trace.chrome_trace);
+  json["chrome_trace"] = trace.chrome_trace.empty() ? Json(nullptr) : json_text(trace.chrome_trace);
   return json;
 }
 
 Json idle_json(const Reply& reply) {
   const std::optional<double> share = idle_share(reply);
-  Json json = {{"share", share ? number(*share) : Json(nullptr)}};
-  json["event_ns"] = reply.idle ? number(reply.idle->event_ns) : Json(nullptr);
-  json["busy_ns"] = reply.idle ? number(reply.idle->busy_ns) : Json(nullptr);
-  json["unknown"] = reply.idle_unknown.empty() ? Json(nullptr) : text_json(reply.idle_unknown);
+  Json json = {{"share", share ? json_number(*share) : Json(nullptr)}};
+  json["event_ns"] = reply.idle ? json_number(reply.idle->event_ns) : Json(nullptr);
+  json["busy_ns"] = reply.idle ? json_number(reply.idle->busy_ns) : Json(nullptr);
+  json["unknown"] = reply.idle_unknown.empty() ? Json(nullptr) : json_text(reply.idle_unknown);
   return json;
 }
 
