@@ -65,11 +65,10 @@ cudaError_t read_device(DeviceFacts& facts) {
   return error;
 }
 
-int limit_from(const char* variable, int otherwise, int most) {
+int limit_from(const char* variable, int most) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::clamp(std::atoi(text), 0, most);
+  return text == nullptr ? most : std::clamp(std::atoi(text), 0, most);
 }
-int limit_from(const char* variable, int most) { return limit_from(variable, most, most); }
 
 /// KBENCH_QR_LOOK_AHEAD: 0 for no n, 1 for any; unset, those for which it measured faster.
 int look_ahead_from() {
@@ -196,7 +195,7 @@ int create(const kbench_call* shapes, void** state) {
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
   const blocked::Limits limits{limit_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
                                limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
-                               look_ahead_from(), limit_from("KBENCH_QR_GRAM_STEPS", 0, 1) != 0};
+                               look_ahead_from()};
   auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
   if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);

@@ -75,7 +75,7 @@ Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::i
       {facts.multiprocessors, shared_per_multiprocessor, reserved, shared_per_block, facts.clusters,
        facts.fast_double},
       {blocked::k_max_ranks, blocked::k_max_apply_ranks,
-       facts.look_ahead ? 0 : std::numeric_limits<int>::max(), facts.gram_steps});
+       facts.look_ahead ? 0 : std::numeric_limits<int>::max()});
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Factored out{std::vector<float>(a.size(), nan),
                std::vector<float>(static_cast<std::size_t>(batch * n), nan),

@@ -16,7 +16,6 @@ struct EmulatedFacts {
   bool clusters = true;
   bool fast_double = true;
   bool look_ahead = false;
-  bool gram_steps = false;  // the steps of a Gram panel one at a time
 };
 
 struct Factored {

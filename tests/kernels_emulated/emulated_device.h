@@ -170,6 +170,14 @@ inline void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32
   emulated::multiply_add(d, a, b0, b1);
 }
 inline void multiply_add(double (&d)[2], double a, double b) { emulated::multiply_add(d, a, b); }
+inline void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
+  double upper[2] = {d[0], d[1]}, lower[2] = {d[2], d[3]};
+  for (int k = 0; k < 2; ++k) {
+    multiply_add(upper, a[2 * k], b[k]);
+    multiply_add(lower, a[2 * k + 1], b[k]);
+  }
+  d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
+}
 inline double inverse_root(double x) { return 1 / std::sqrt(x); }
 inline double inverse(double x) { return 1 / x; }
 inline std::uint32_t pack_bf16(float first, float second) {

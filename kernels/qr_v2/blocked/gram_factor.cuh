@@ -5,9 +5,15 @@
 // and N the weights that express their tails in the tails of the original columns, step j is
 //   beta = -sign(X_jj) sqrt(G_jj), d = X_jj - beta, tau = -d / beta,
 //   R_jc = G_jc / beta, y_c = X_jc - R_jc          (y_c = tau v^T x_c)
-//   X_ic -= X_ij y_c / d, N_ic -= N_ij y_c / d, G_ic -= R_ji R_jc,
-// and column j of X and N, divided by d, is v in the top rows and the weights of v in the tail.
-// What this loses where columns nearly depend on each other is measured by `find_doubt`.
+//   X_ic -= X_ij y_c / d, N_ic -= N_ij y_c / d, G_ic -= R_ji R_jc.
+// Over all steps that says: R = S C with C the Cholesky factor of G and S the signs; X = R + L Y
+// with L unit lower and Y upper triangular, d on its diagonal; and the weights are M = Y^-1. C needs
+// nothing of X. So four warps run through C by diagonal blocks of 16, and the other four follow one
+// block behind them with L, Y and the blocks on M's diagonal.
+//
+// A column that is zero from its row on has no C and leaves the panel to the exact way, as does
+// what cancels too much where columns nearly depend on each other (`find_doubt`). Instructions that
+// run once cost their fetch, so loops stay rolled: registers rotate by one element a turn.
 #ifndef KBENCH_QR_BLOCKED_GRAM_FACTOR_CUH
 #define KBENCH_QR_BLOCKED_GRAM_FACTOR_CUH
 
@@ -15,122 +21,240 @@
 
 namespace blocked {
 
-constexpr int k_tile_side = 16;  // threads form a square; each holds every 16th row and column
-
 /// Cancellation that a column may suffer, as the ratio of the squared sizes of what was combined
 /// and of what was left: 2^33 leaves tau with an error of about 2^-20.
 constexpr double k_most_cancellation = 0x1p33;
 
-/// A thread's elements (ty + 16 r, tx + 16 k) at [r][k]; `gram` and `weights` for r <= k only.
-struct GramState {
-  double gram[4][4], top[4][4], weights[4][4];
+/// How the 32 lanes of a warp hold a diagonal block: lane 16 h + c the rows 2 k + h of column c, at
+/// [k] and, when two rows are done, one lower.
+struct DiagonalLane {
+  int column, half;
 };
+constexpr int k_half_side = k_side / 2;
 
-/// Without a branch, so that it is computed between the updates of the step before.
-__device__ __forceinline__ GramPivot find_pivot(double square, double alpha) {
-  const bool zero = square == 0;
-  const double root_inverse = inverse_root(square);
-  const double beta = zero ? alpha : -copysign(square * root_inverse, alpha);
-  const double d = alpha - beta;
-  return {beta, zero ? 0 : -copysign(root_inverse, alpha), d, zero ? 0 : inverse(d)};
+__device__ __forceinline__ DiagonalLane diagonal_lane(int lane) {
+  return {lane % k_side, lane / k_side};
 }
 
-/// Column of `weights` in shared memory: lanes that read a fragment of them meet no bank twice.
-__device__ __forceinline__ int swizzled(int row, int column) {
-  return column ^ ((row >> 2 & 1) * 2 | (row >> 3 & 1) * 8);
+/// Where element (j, c) of a substitution's coefficients goes, and what: row j holds those behind
+/// its diagonal, then zeros.
+__device__ __forceinline__ void put_coefficient(Substitution& by, int j, int c, double value) {
+  by[j][c > j ? c - j - 1 : k_side - 1 - j + c] = c > j ? value : 0;
 }
 
-/// Hands row, column and pivot j = 16 Q + step to all threads.
-template <int Q>
-__device__ __forceinline__ void publish_step(const GramState& state, const GramPivot& pivot,
-                                             GramShared& shared, int step, int tx, int ty) {
-  auto& row = shared.row[step % 2];
-  auto& column = shared.column[step % 2];
-  if (ty == step) {
+/// One warp: rows base .. base + 15 of C inside their diagonal block.
+__device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, int lane) {
+  const auto [c, h] = diagonal_lane(lane);
+  double g[k_half_side];
 #pragma unroll
-    for (int k = Q; k < 4; ++k) {
-      row[0][tx + 16 * k] = state.gram[Q][k];
-      row[1][tx + 16 * k] = state.top[Q][k];
-    }
+  for (int k = 0; k < k_half_side; ++k) {
+    const int row = base + 2 * k + h;
+    g[k] = shared.weights[row][swizzled(row, base + c)];
   }
-  if (ty == step && tx == step) shared.pivot[step % 2] = pivot;
-  if (tx == step) {
-#pragma unroll
-    for (int r = Q; r < 4; ++r) column[0][ty + 16 * r] = state.top[r][Q];
-#pragma unroll
-    for (int r = 0; r <= Q; ++r) column[1][ty + 16 * r] = state.weights[r][Q];
-  }
-}
-
-/// Keeps what is final after step j: row j of R, column j of L and of the weights.
-template <int Q>
-__device__ __forceinline__ void keep_step(GramShared& shared, const GramPivot& pivot,
-                                          const double (&r_c)[4], int step, int tx, int ty) {
-  const int j = 16 * Q + step;
-  const auto& column = shared.column[step % 2];
-  if (ty == step) {
-#pragma unroll
-    for (int k = Q; k < 4; ++k) {
-      const int c = tx + 16 * k;
-      if (c >= j) shared.mixed[j][c] = c == j ? pivot.beta : r_c[k];
-    }
-  }
-  if (tx == step) {
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int i = ty + 16 * r;
-      if (r >= Q && i > j) shared.mixed[i][j] = column[0][i] * pivot.inverse;
-      shared.weights[i][swizzled(i, j)] = r <= Q ? column[1][i] * pivot.inverse : 0;
-    }
-  }
-  if (tx == 0 && ty == 0) shared.tau[j] = pivot.d == 0 ? 0 : -pivot.d * pivot.beta_inverse;
-}
-
-/// Columns 16 Q .. 16 Q + 15. One barrier a column: the copies of what is published alternate. A
-/// thread's first element is updated first: if it is the next pivot, the chain of its root and
-/// reciprocal runs beside the other updates. All threads compute one, which costs less than to ask.
-template <int Q>
-__device__ __forceinline__ void factor_columns(GramState& state, GramShared& shared, int tx,
-                                               int ty) {
-#pragma unroll
-  for (int k = Q; k < 4; ++k) state.weights[Q][k] = k == Q && tx == ty ? 1 : 0;
-  GramPivot next = find_pivot(state.gram[Q][Q], state.top[Q][Q]);
+  warp_barrier();
 #pragma unroll 1
-  for (int step = 0; step < k_tile_side; ++step) {
-    const int j = 16 * Q + step;
-    publish_step<Q>(state, next, shared, step, tx, ty);
-    block_barrier();
-    const auto& row = shared.row[step % 2];
-    const auto& column = shared.column[step % 2];
-    const GramPivot pivot = shared.pivot[step % 2];
-    const bool zero = pivot.d == 0;
-    double r_c[4], y[4];
+  for (int m = 0; m < k_half_side; ++m) {
 #pragma unroll
-    for (int k = Q; k < 4; ++k) {
-      const int c = tx + 16 * k;
-      r_c[k] = zero ? row[1][c] : row[0][c] * pivot.beta_inverse;
-      y[k] = c > j ? (row[1][c] - r_c[k]) * pivot.inverse : 0;
-    }
+    for (int odd = 0; odd < 2; ++odd) {
+      const int j = 2 * m + odd, row = base + j;
+      const double root_inverse = inverse_root(__shfl_sync(k_full_warp, g[0], odd * k_side + j));
+      const double own = g[0] * root_inverse;  // C_jc in the lanes of half `odd`
+      const double c_c = __shfl_sync(k_full_warp, own, odd * k_side + c);
 #pragma unroll
-    for (int r = Q; r < 4; ++r) {
-      const int i = ty + 16 * r;
-      const double r_i = zero ? row[1][i] : row[0][i] * pivot.beta_inverse;
-      const double x_i = i > j ? column[0][i] : 0;
-#pragma unroll
-      for (int k = Q; k < 4; ++k) {
-        if (r <= k) state.gram[r][k] = fma(-r_i, r_c[k], state.gram[r][k]);
-        state.top[r][k] = fma(-x_i, y[k], state.top[r][k]);
-        if (r == Q && k == Q) next = find_pivot(state.gram[Q][Q], state.top[Q][Q]);
+      for (int k = 0; k < k_half_side; ++k) {
+        const int i = (2 * (m + k) + h) % k_side;  // of what lies outside nothing is used
+        g[k] = fma(-__shfl_sync(k_full_warp, own, odd * k_side + i), c_c, g[k]);
+      }
+      if (h == odd) {
+        shared.weights[row][swizzled(row, base + c)] = own;
+        put_coefficient(shared.by_c, j, c, own);
+        if (c == j) shared.inverse_c[row] = root_inverse;
       }
     }
 #pragma unroll
-    for (int r = 0; r <= Q; ++r) {
-      const double n_i = column[1][ty + 16 * r];
-#pragma unroll
-      for (int k = Q; k < 4; ++k) state.weights[r][k] = fma(-n_i, y[k], state.weights[r][k]);
-    }
-    keep_step<Q>(shared, pivot, r_c, step, tx, ty);
+    for (int k = 0; k + 1 < k_half_side; ++k) g[k] = g[k + 1];
   }
+}
+
+/// One warp: rows base .. base + 15 of R and Y and columns of L inside their diagonal block.
+__device__ __forceinline__ void factor_triangles(GramShared& shared, int base, int lane) {
+  const auto [c, h] = diagonal_lane(lane);
+  double x[k_half_side];
+#pragma unroll
+  for (int k = 0; k < k_half_side; ++k) x[k] = shared.mixed[base + 2 * k + h][base + c];
+  warp_barrier();
+#pragma unroll 1
+  for (int m = 0; m < k_half_side; ++m) {
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      const int j = 2 * m + odd, row = base + j;
+      const double alpha = __shfl_sync(k_full_warp, x[0], odd * k_side + j);
+      const double x_c = __shfl_sync(k_full_warp, x[0], odd * k_side + c);
+      const double c_c = shared.weights[row][swizzled(row, base + c)];
+      const double c_j = shared.weights[row][swizzled(row, row)];
+      const double sign = -copysign(1.0, alpha), d = alpha - sign * c_j, d_inverse = inverse(d);
+      const double r_c = sign * c_c, y_c = x_c - r_c, scaled = y_c * d_inverse;
+#pragma unroll
+      for (int k = 0; k < k_half_side; ++k) {
+        const int i = 2 * (m + k) + h;
+        const double x_i = __shfl_sync(k_full_warp, x[k], h * k_side + j);
+        if (c == j && i > j && i < k_side) {
+          const double l = x_i * d_inverse;
+          shared.mixed[base + i][row] = l;
+          shared.by_l[j][i - j - 1] = l;
+        }
+        x[k] = fma(-x_i, scaled, x[k]);
+      }
+      if (h == odd) {
+        if (c >= j) shared.mixed[row][base + c] = r_c;
+        if (c >= j) shared.product[row][base + c] = y_c;
+        put_coefficient(shared.by_y, j, c, y_c);
+        if (c <= j) shared.by_l[j][k_side - 1 - j + c] = 0;
+        if (c == j) {
+          shared.sign[row] = sign;
+          shared.inverse[row] = d_inverse;
+          shared.tau[row] = -d * sign * shared.inverse_c[row];
+        }
+      }
+    }
+#pragma unroll
+    for (int k = 0; k + 1 < k_half_side; ++k) x[k] = x[k + 1];
+  }
+}
+
+/// One thread: 16 elements of a right-hand side x through the triangle of `by`. `finish(j, x_j)`
+/// stores element j and returns what the later ones are reduced by.
+template <class Finish>
+__device__ __forceinline__ void substitute(double (&x)[k_side], const Substitution& by,
+                                           const Finish& finish) {
+#pragma unroll 1
+  for (int j = 0; j < k_side; ++j) {
+    const double done = finish(j, x[0]);
+#pragma unroll
+    for (int k = 0; k + 1 < k_side; ++k) x[k] = fma(-by[j][k], done, x[k + 1]);
+  }
+}
+
+/// One thread: rows base .. base + 15 of C in a column c to the right of the block.
+__device__ __forceinline__ void solve_cholesky(GramShared& shared, int base, int c) {
+  double x[k_side];
+#pragma unroll
+  for (int j = 0; j < k_side; ++j) x[j] = shared.weights[base + j][swizzled(base + j, c)];
+  substitute(x, shared.by_c, [&](int j, double x_j) {
+    return shared.weights[base + j][swizzled(base + j, c)] = x_j * shared.inverse_c[base + j];
+  });
+}
+
+/// One thread: rows base .. base + 15 of R and Y in a column c to the right of the block.
+__device__ __forceinline__ void solve_rows(GramShared& shared, int base, int c) {
+  double x[k_side];
+#pragma unroll
+  for (int j = 0; j < k_side; ++j) x[j] = shared.mixed[base + j][c];
+  substitute(x, shared.by_l, [&](int j, double x_j) {
+    const int row = base + j;
+    const double r = shared.sign[row] * shared.weights[row][swizzled(row, c)];
+    shared.mixed[row][c] = r;
+    return shared.product[row][c] = x_j - r;
+  });
+}
+
+/// One thread: columns base .. base + 15 of L in a row i below the block; or, for i inside it, row i
+/// of the inverse of the diagonal block of Y, in the place of C's.
+__device__ __forceinline__ void solve_columns(GramShared& shared, int base, int i) {
+  const bool below = i >= base + k_side;
+  double x[k_side];
+#pragma unroll
+  for (int j = 0; j < k_side; ++j) x[j] = below ? shared.mixed[i][base + j] : i == base + j;
+  substitute(x, shared.by_y, [&](int j, double x_j) {
+    double* to = below ? &shared.mixed[i][base + j] : &shared.weights[i][swizzled(i, base + j)];
+    return *to = x_j * shared.inverse[base + j];
+  });
+}
+
+/// Four warps: G -= C^T C behind the block, on and above G's diagonal, by tiles of 16 x 8.
+__device__ __forceinline__ void update_gram(GramShared& shared, int base, int warp, int lane) {
+  const int line = lane / 4, inner = lane % 4, side = (k_block - base - k_side) / 8;
+#pragma unroll 1
+  for (int tile = warp; tile < side * side / 2; tile += 4) {
+    const int row = base + k_side + tile / side * k_side + line;
+    const int column = base + k_side + tile % side * 8;
+    if (column + 8 <= row - line) continue;
+    const auto at = [&](int i, int c) -> double& { return shared.weights[i][swizzled(i, c)]; };
+    const auto sum_at = [&](int k) -> double& {
+      return at(row + k / 2 * 8, column + 2 * inner + k % 2);
+    };
+    double sum[4] = {sum_at(0), sum_at(1), sum_at(2), sum_at(3)};
+#pragma unroll
+    for (int k = base; k < base + k_side; k += 8) {
+      const int near = k + inner, far = near + 4;
+      multiply_add(sum, {-at(near, row), -at(near, row + 8), -at(far, row), -at(far, row + 8)},
+                   {at(near, column + line), at(far, column + line)});
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum_at(k) = sum[k];
+  }
+}
+
+/// Four warps: X -= L Y behind the block, by tiles of 16 x 8.
+__device__ __forceinline__ void update_top(GramShared& shared, int base, int warp, int lane) {
+  const int line = lane / 4, inner = lane % 4, side = (k_block - base - k_side) / 8;
+#pragma unroll 1
+  for (int tile = warp; tile < side * side / 2; tile += 4) {
+    const int row = base + k_side + tile / side * k_side + line;
+    const int column = base + k_side + tile % side * 8;
+    const auto sum_at = [&](int k) -> double& {
+      return shared.mixed[row + k / 2 * 8][column + 2 * inner + k % 2];
+    };
+    double sum[4] = {sum_at(0), sum_at(1), sum_at(2), sum_at(3)};
+#pragma unroll
+    for (int k = base; k < base + k_side; k += 8) {
+      const int near = k + inner, far = near + 4;
+      multiply_add(sum,
+                   {-shared.mixed[row][near], -shared.mixed[row + 8][near],
+                    -shared.mixed[row][far], -shared.mixed[row + 8][far]},
+                   {shared.product[near][column + line], shared.product[far][column + line]});
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum_at(k) = sum[k];
+  }
+}
+
+/// The blocks of `side` beside the diagonal of an upper triangle's inverse from those on it:
+/// -I_1 Y_12 I_2. The product in between lies in `from` below its diagonal. `to(i, c)` is the
+/// element of the inverse.
+template <class To>
+__device__ __forceinline__ void join_inverses(double (&from)[k_block][k_gram_pitch], const To& to,
+                                              int side, const Team& team) {
+  const int line = team.lane / 4, inner = team.lane % 4, tiles = side / 8;
+  const auto each_tile = [&](const auto& work) {
+#pragma unroll 1
+    for (int t = team.warp; t < k_block / 2 / side * tiles * tiles; t += k_gram_warps) {
+      work(t / (tiles * tiles) * 2 * side, t / tiles % tiles * 8, t % tiles * 8);
+    }
+    block_barrier();
+  };
+  each_tile([&](int origin, int row, int column) {
+    double sum[2] = {};
+#pragma unroll 4
+    for (int k = 0; k < column + 8; k += 4) {
+      const int middle = origin + side + k + inner;
+      multiply_add(sum, from[origin + row + line][middle], to(middle, origin + side + column + line));
+    }
+    double* at = &from[origin + side + row + line][origin + column + 2 * inner];
+    at[0] = sum[0], at[1] = sum[1];
+  });
+  each_tile([&](int origin, int row, int column) {
+    double sum[2] = {};
+    const int i = origin + row + line;
+#pragma unroll 4
+    for (int k = row; k < side; k += 4) {
+      const int middle = k + inner;
+      multiply_add(sum, -to(i, origin + middle),
+                   from[origin + side + middle][origin + column + line]);
+    }
+    double* at = &to(i, origin + side + column + 2 * inner);
+    at[0] = sum[0], at[1] = sum[1];
+  });
 }
 
 /// A panel of zeros below its diagonal is its own R: H = I, as LAPACK has it.
@@ -146,54 +270,77 @@ __device__ __forceinline__ void keep_triangle(GramShared& shared, int thread) {
 __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
   const int j = thread % k_block, quarter = thread / k_block;
   double sum = 0;
+#pragma unroll 4
   for (int i = quarter * 16; i < quarter * 16 + 16; ++i) {
     const double weight = shared.weights[i][swizzled(i, j)];
     sum = fma(weight * weight, shared.size[i], sum);
   }
-  double* parts = &shared.row[0][0][0];
-  block_barrier();  // the last step's row is read no more
+  double* parts = &shared.product[0][0];  // Y has been used
   parts[thread] = sum;
   block_barrier();
   bool doubt = false;
   if (quarter == 0) {
     const double all = (parts[j] + parts[j + 64]) + (parts[j + 128] + parts[j + 192]);
     const double tau = shared.tau[j];
-    doubt = tau == 0 ? shared.size[j] != 0 : !(tau * tau * all <= k_most_cancellation);
+    doubt = !(tau * tau * all <= k_most_cancellation);
   }
   return block_any(doubt);
 }
 
-/// Keeps the panel's top rows until the state takes them up.
+/// Keeps the panel's top rows in `mixed`.
 __device__ __forceinline__ void load_top(GramShared& shared, const float* panel, std::int64_t n,
                                          int thread) {
+#pragma unroll 4
   for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
     shared.mixed[k / k_block][k % k_block] = panel[k / k_block * n + k % k_block];
   }
 }
 
 /// From the Gram matrix and the top rows in `mixed` to R and L there, weights and tau; false if
-/// the panel has to be factored from its columns instead. Called by all threads of the block.
-__device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shared, int thread) {
-  const int tx = thread % k_tile_side, ty = thread / k_tile_side;
+/// the panel has to be factored from its columns instead. Called by all threads of the block;
+/// `gram` is used up.
+__device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shared,
+                                            const Team& team) {
+  const int thread = team.warp * 32 + team.lane;
   if (gram[k_below] == 0) {
     keep_triangle(shared, thread);
     block_barrier();
     return true;
   }
-  GramState state;
-#pragma unroll
-  for (int r = 0; r < 4; ++r) {
-#pragma unroll
-    for (int k = 0; k < 4; ++k) state.top[r][k] = shared.mixed[ty + 16 * r][tx + 16 * k];
-#pragma unroll
-    for (int k = r; k < 4; ++k) state.gram[r][k] = gram[gram_index(ty + 16 * r, tx + 16 * k)];
+#pragma unroll 4
+  for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
+    const int i = k / k_block, c = k % k_block;
+    shared.weights[i][swizzled(i, c)] = i / k_side <= c / k_side ? gram[gram_index(i, c)] : 0;
   }
   if (thread < k_block) shared.size[thread] = gram[gram_index(thread, thread)];
-  factor_columns<0>(state, shared, tx, ty);
-  factor_columns<1>(state, shared, tx, ty);
-  factor_columns<2>(state, shared, tx, ty);
-  factor_columns<3>(state, shared, tx, ty);
   block_barrier();
+  const bool first = team.warp < 4;  // of the two teams of four warps: the one on C
+  const int member = thread % (k_gram_threads / 2);
+#pragma unroll 1
+  for (int turn = 0; turn <= k_block / k_side; ++turn) {
+    const int base = (first ? turn : turn - 1) * k_side, behind = base + k_side;
+    const bool works = base >= 0 && base < k_block;
+    if (works && team.warp == 0) factor_cholesky(shared, base, team.lane);
+    if (works && team.warp == 4) factor_triangles(shared, base, team.lane);
+    block_barrier();
+    if (works && first && behind + member < k_block) {
+      solve_cholesky(shared, base, behind + member);
+    }
+    if (works && !first && member < k_block) {
+      if (behind + member < k_block) solve_rows(shared, base, behind + member);
+    } else if (works && !first && base + member - k_block < k_block) {
+      solve_columns(shared, base, base + member - k_block);
+    }
+    block_barrier();
+    if (works && first) update_gram(shared, base, team.warp, team.lane);
+    if (works && !first) update_top(shared, base, team.warp - 4, team.lane);
+    block_barrier();
+  }
+  const auto weight = [&](int i, int c) -> double& { return shared.weights[i][swizzled(i, c)]; };
+#pragma unroll 1
+  for (int side = k_side; side < k_block; side *= 2) {
+    join_inverses(shared.product, weight, side, team);
+  }
   return !find_doubt(shared, thread);
 }
 

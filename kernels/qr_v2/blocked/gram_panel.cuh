@@ -1,33 +1,33 @@
 // Factors a panel of 64 columns from its Gram matrix: one pass over its rows for the Gram matrix,
-// 64 steps on matrices of 64 x 64 (by 16, or one at a time), one pass that writes the reflectors.
+// 64 steps on matrices of 64 x 64, one pass that writes the reflectors.
 // Where a column of the panel nearly depends on others it writes nothing and leaves the panel, by a
 // flag, to the exact panels (panel.cuh), which are launched after it.
 //
-// T needs no pass of its own: V_tail = P_tail M gives T^-1 = -L^T R M, three triangles of 64.
+// T needs no pass of its own: V_tail = P_tail M gives V^T V = -L^T R M, three triangles of 64.
 #ifndef KBENCH_QR_BLOCKED_GRAM_PANEL_CUH
 #define KBENCH_QR_BLOCKED_GRAM_PANEL_CUH
 
-#include "gram_blocks.cuh"
+#include "gram_factor.cuh"
 
 namespace blocked {
 
-/// Runs work(i, c, tile) for this warp's 8 x 8 tiles (i, c) on and above the diagonal.
+/// Runs work(i, c) for this warp's 8 x 8 tiles (i, c) on and above the diagonal.
 template <class Work>
 __device__ __forceinline__ void each_upper_tile(int warp, const Work& work) {
-#pragma unroll
-  for (int slot = 0; slot < 5; ++slot) {
-    int tile = slot * k_gram_warps + warp, i = 0;
-    if (tile >= k_gram_tiles) continue;
+#pragma unroll 1
+  for (int slot = warp; slot < k_gram_tiles; slot += k_gram_warps) {
+    int tile = slot, i = 0;
     for (; tile >= 8 - i; ++i) tile -= 8 - i;
-    work(i, i + tile, slot);
+    work(i, i + tile);
   }
 }
 
 /// product = R M. Both are upper triangles; the tiles below the diagonal are left alone.
 __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
-  each_upper_tile(team.warp, [&](int i, int c, int) {
+  each_upper_tile(team.warp, [&](int i, int c) {
     double sum[2] = {};
+#pragma unroll 2
     for (int k = i * 8; k < c * 8 + 8; k += 4) {
       const int row = i * 8 + line, middle = k + inner, column = c * 8 + line;
       const double a = middle >= row ? shared.mixed[row][middle] : 0;
@@ -38,76 +38,62 @@ __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Tea
   });
 }
 
-/// build.gram = striu(V^T V) = -striu(L^T product), its two diagonal blocks of 32 times D.
+/// The strict upper triangle of U = I + striu(V^T V) D in the place of R, V^T V = -L^T product.
 __device__ __forceinline__ void find_reflector_gram(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
-  double sum[5][2] = {};
-  each_upper_tile(team.warp, [&](int i, int c, int slot) {
+  each_upper_tile(team.warp, [&](int i, int c) {
+    double sum[2] = {};
+#pragma unroll 2
     for (int k = i * 8; k < c * 8 + 8; k += 4) {
       const int row = i * 8 + line, middle = k + inner;
       const double a = middle > row ? shared.mixed[middle][row] : middle == row ? 1 : 0;
-      multiply_add(sum[slot], a, shared.product[middle][c * 8 + line]);
+      multiply_add(sum, a, shared.product[middle][c * 8 + line]);
     }
-  });
-  block_barrier();  // `build` lies over `product`
-  each_upper_tile(team.warp, [&](int i, int c, int slot) {
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
       const int row = i * 8 + line, column = c * 8 + 2 * inner + k;
-      const double scale = i / 4 == c / 4 ? shared.tau[column] : 1;
-      shared.build.gram[row][column] = row < column ? static_cast<float>(-sum[slot][k] * scale) : 0;
+      if (row < column) shared.mixed[row][column] = -sum[k] * shared.tau[column];
     }
   });
 }
 
-/// One warp: a diagonal block of 32 of T = D (I + striu(V^T V) D)^-1, by back substitution.
-__device__ __forceinline__ void invert_half(GramShared& shared, int offset, int lane) {
-  auto& build = shared.build;
-  float x[k_panel];
+/// Row i of the inverse of U's diagonal block that holds it, into `product`.
+__device__ __forceinline__ void invert_row(GramShared& shared, int i) {
+  const int base = i / k_side * k_side;
+  double x[k_side];
 #pragma unroll
-  for (int i = k_panel - 1; i >= 0; --i) {
-    float sum = i == lane ? 1 : 0;
+  for (int j = 0; j < k_side; ++j) x[j] = i == base + j;
+#pragma unroll 1
+  for (int j = 0; j < k_side; ++j) {
+    const double done = x[0], *row = shared.mixed[base + j];
+    shared.product[i][base + j] = done;
 #pragma unroll
-    for (int k = i + 1; k < k_panel; ++k) {
-      sum = fmaf(-build.gram[offset + i][offset + k], x[k], sum);
+    for (int k = 0; k + 1 < k_side; ++k) {
+      const int column = base + j + 1 + k;  // behind the block nothing is used
+      x[k] = fma(-row[column < k_block ? column : 0], done, x[k + 1]);
     }
-    x[i] = sum;
-  }
-#pragma unroll
-  for (int i = 0; i < k_panel; ++i) {
-    const float tau = static_cast<float>(shared.tau[offset + i]);
-    build.factor[offset + i][offset + lane] = tau * x[i];
   }
 }
 
-/// Writes T, whole, to `block` [k_block, k_block]; the rest of the block couples the halves.
+/// Writes T = D U^-1, whole, to `block` [k_block, k_block]. Uses up R and L.
 __device__ __forceinline__ void write_gram_factor(float* block, GramShared& shared,
                                                   const Team& team) {
-  auto& build = shared.build;
+  const int thread = team.warp * 32 + team.lane;
   multiply_triangles(shared, team);
   block_barrier();
   find_reflector_gram(shared, team);
   block_barrier();
-  if (team.warp < 2) invert_half(shared, team.warp * k_panel, team.lane);
+  if (thread < k_block) invert_row(shared, thread);
   block_barrier();
-  for (int i = team.warp; i < k_panel; i += k_gram_warps) {
-    float sum = 0;
-    for (int k = 0; k < k_panel; ++k) {
-      sum = fmaf(build.gram[i][k_panel + k], build.factor[k_panel + k][k_panel + team.lane], sum);
-    }
-    build.factor[k_panel + i][team.lane] = sum;  // the lower left block is free until the end
+  const auto inverse_at = [&](int i, int c) -> double& { return shared.product[i][c]; };
+#pragma unroll 1
+  for (int side = k_side; side < k_block; side *= 2) {
+    join_inverses(shared.mixed, inverse_at, side, team);
   }
-  block_barrier();
-  for (int i = team.warp; i < k_panel; i += k_gram_warps) {
-    float sum = 0;
-    for (int k = i; k < k_panel; ++k) {
-      sum = fmaf(-build.factor[i][k], build.factor[k_panel + k][team.lane], sum);
-    }
-    block[i * k_block + team.lane] = build.factor[i][team.lane];
-    block[i * k_block + k_panel + team.lane] = sum;
-    block[(k_panel + i) * k_block + team.lane] = 0;
-    block[(k_panel + i) * k_block + k_panel + team.lane] =
-        build.factor[k_panel + i][k_panel + team.lane];
+#pragma unroll 4
+  for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
+    const int i = k / k_block, c = k % k_block;
+    block[k] = i <= c ? static_cast<float>(shared.tau[i] * shared.product[i][c]) : 0;
   }
 }
 
@@ -170,24 +156,24 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, const GramShare
     }
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
-      double v[2][2][2] = {};  // half, e, value
+      double v[2][4] = {};  // e, then value and half as the product has them
 #pragma unroll
       for (int q = 0; q <= u; ++q) {
 #pragma unroll
-        for (int s = 0; s < 4; ++s) {
+        for (int s = 0; s < 4; s += 2) {
           const int row = q * 16 + inner * 4 + s, column = u * 16 + line / 2 * 4 + line % 2;
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const double weight = shared.weights[row][swizzled(row, column + 2 * e)];
-            multiply_add(v[0][e], p[0][q][s], weight);
-            multiply_add(v[1][e], p[1][q][s], weight);
+            multiply_add(v[e], {p[0][q][s], p[1][q][s], p[0][q][s + 1], p[1][q][s + 1]},
+                         {shared.weights[row][swizzled(row, column + 2 * e)],
+                          shared.weights[row + 1][swizzled(row + 1, column + 2 * e)]});
           }
         }
       }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         store_tail(tail, base + half * 8 + line, u * 16 + inner * 4,
-                   {v[half][0][0], v[half][0][1], v[half][1][0], v[half][1][1]});
+                   {v[0][2 * half], v[0][2 * half + 1], v[1][2 * half], v[1][2 * half + 1]});
       }
     }
   }
@@ -214,8 +200,8 @@ __device__ __forceinline__ void write_top(const GramTail& tail, const GramShared
 }
 
 /// Grid: batch x ranks blocks, which share out the panel's rows by 64; the first holds the top.
-/// The panel has 64 columns and at least as many rows. ByBlocks: its steps are taken 16 at a time.
-template <bool Cluster, bool ByBlocks>
+/// The panel has 64 columns and at least as many rows.
+template <bool Cluster>
 __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
     factor_gram_panel(const PanelTask task) {
   GramShared& shared = shared_as<GramShared>();
@@ -239,8 +225,7 @@ __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
   load_top(shared, tail.source, n, thread);
   const double* gram =
       sum_gram<Cluster>(shared, {tail.source, n, rows, team.lane, tail.vector}, team);
-  const bool done =
-      ByBlocks ? factor_gram_blocks(gram, shared, team) : factor_gram(gram, shared, thread);
+  const bool done = factor_gram(gram, shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return;
   write_tail(tail, shared, team);
@@ -251,6 +236,7 @@ __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
     }
   }
   if (team.rank == team.ranks - 1) {
+    block_barrier();  // R and L are used up
     write_gram_factor(task.block + matrix * k_factor_elements, shared, team);
   }
 }

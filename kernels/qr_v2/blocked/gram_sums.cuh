@@ -12,37 +12,32 @@ namespace blocked {
 
 constexpr int k_gram_warps = 8;
 constexpr int k_gram_threads = k_gram_warps * 32;
-constexpr int k_gram_splits = 4;           // warps that share the rows; two each share the tiles
+constexpr int k_gram_splits = 2;           // shares of the rows; four warps each share the tiles
+constexpr int k_gram_products = 5;         // of 16 x 8, by one warp
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
 constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
 constexpr int k_gram_values = k_gram_tiles * 64 + 2;
 constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
+constexpr int k_side = 16;                  // columns of a diagonal block
 
-/// What one column's reflection is made of; d is 0, and with it both inverses, where the column is
-/// zero: H = I.
-struct GramPivot {
-  double beta, beta_inverse, d, inverse;
-};
+/// Coefficients of one diagonal block's substitution: [j][k] multiplies element j + 1 + k, zero
+/// beyond the block, so that the loop over j needs no bounds.
+using Substitution = double[k_side][k_side];
 
-/// Shared memory of a Gram panel. The unions separate what no two phases need at once.
+/// Shared memory of a Gram panel. The union separates what no two phases need at once.
 struct GramShared {
   union {
-    double sums[2][k_gram_values];
-    double product[k_block][k_gram_pitch];  // also Y, whose inverse M is (gram_blocks.cuh)
-    struct {
-      float gram[k_block][k_block + 1];
-      float factor[k_block][k_block + 1];
-    } build;
+    double sums[k_gram_splits][k_gram_values];
+    double product[k_block][k_gram_pitch];  // Y, whose inverse M is; then R M; then U^-1
   };
-  double mixed[k_block][k_gram_pitch];  // R on and above the diagonal, L strictly below
-  double weights[k_block][k_block];     // M with V_tail = P_tail M, columns swizzled
-  double row[2][2][k_block];            // of step j in copy j % 2: Gram, top
-  double column[2][2][k_block];         // likewise: top, weights
-  GramPivot pivot[2];                   // likewise
-  double size[k_block];                 // squared norm of each column
+  double mixed[k_block][k_gram_pitch];  // R on and above the diagonal, L strictly below; then U
+  double weights[k_block][k_block];     // the Cholesky factor C, then M; columns swizzled
+  alignas(16) Substitution by_c, by_l, by_y;
+  double size[k_block];     // squared norm of each column
   double tau[k_block];
-  double beta_inverse[k_block], inverse[k_block];  // of each pivot: 1 / beta, 1 / d
-  int doubtful[2];
+  double inverse_c[k_block];  // 1 / C_jj
+  double sign[k_block];       // R_j = sign_j C_j
+  double inverse[k_block];    // 1 / Y_jj
 };
 
 /// Rows [begin, end) of a panel, counted from its first row: those of one block of the team.
@@ -60,6 +55,11 @@ __device__ __forceinline__ int gram_index(int i, int j) {
                          : gram_tile(second, first) * 64 + j / 8 * 8 + i / 8;
 }
 
+/// Column of `weights` in shared memory: lanes that read a fragment of them meet no bank twice.
+__device__ __forceinline__ int swizzled(int row, int column) {
+  return column ^ ((row >> 2 & 1) * 2 | (row >> 3 & 1) * 8);
+}
+
 __device__ __forceinline__ void load_eight(float (&x)[8], const float* from, bool vector,
                                            bool inside) {
   if (vector) {
@@ -75,7 +75,8 @@ __device__ __forceinline__ void load_eight(float (&x)[8], const float* from, boo
   }
 }
 
-/// One lane's walk over the rows of its warp, four rows of the panel at a time.
+/// One lane's walk over the rows of its warp, eight rows of the panel at a time: the lane's are
+/// number lane % 4 and the one four below it, of which it reads columns 8 (lane / 4) and on.
 struct GramWalk {
   const float* panel;  // the panel's first element
   std::int64_t n;
@@ -84,70 +85,80 @@ struct GramWalk {
   bool vector;
 
   __device__ __forceinline__ int row_of(int group) const {
-    return rows.begin + group * 4 + lane % 4;
+    return rows.begin + group * 8 + lane % 4;
   }
-  __device__ __forceinline__ void load(float (&x)[8], int group) const {
-    const int row = row_of(group);
-    load_eight(x, panel + row * n + lane / 4 * 8, vector, row < rows.end);
+  __device__ __forceinline__ void load(float (&x)[2][8], int group) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = row_of(group) + 4 * half;
+      load_eight(x[half], panel + row * n + lane / 4 * 8, vector, row < rows.end);
+    }
   }
 };
 
-/// Adds the tiles of parity `Half` over every k_gram_splits-th group of four rows; returns whether
-/// this lane saw anything but zeros below the diagonal.
-template <int Half, int Ahead>
-__device__ __forceinline__ bool add_rows(double (&sum)[k_gram_tiles / 2][2], const GramWalk& walk,
+/// A product of two tiles `pair` and one tile `second`, 2 * pair <= second: its tile of 16 x 8
+/// holds the tiles (2 pair, second) and (2 pair + 1, second).
+struct GramProduct {
+  int pair, second;
+};
+/// The k-th product of a quarter of the warps.
+__host__ __device__ constexpr GramProduct gram_product(int quarter, int k) {
+  const int index = quarter * k_gram_products + k;  // pairs have 8, 6, 4 and 2 products
+  const int pair = index < 8 ? 0 : index < 14 ? 1 : index < 18 ? 2 : 3;
+  return {pair, index - (pair == 0 ? 0 : pair == 1 ? 6 : pair == 2 ? 10 : 12)};
+}
+
+/// Adds a quarter of the products over every k_gram_splits-th group of eight rows. The first quarter
+/// returns whether this lane saw anything but zeros below the diagonal.
+template <int Quarter>
+__device__ __forceinline__ bool add_rows(double (&sum)[k_gram_products][4], const GramWalk& walk,
                                          int split) {
-  const int groups = (walk.rows.end - walk.rows.begin + 3) / 4;
+  const int groups = (walk.rows.end - walk.rows.begin + 7) / 8;
   unsigned below = 0;
-  float next[Ahead][8];
-#pragma unroll
-  for (int a = 0; a < Ahead; ++a) walk.load(next[a], split + a * k_gram_splits);
+  float next[2][8];
+  walk.load(next, split);
 #pragma unroll 1
-  for (int group = split; group < groups; group += Ahead * k_gram_splits) {
+  for (int group = split; group < groups; group += k_gram_splits) {
+    double x[2][8];
 #pragma unroll
-    for (int a = 0; a < Ahead; ++a) {
-      const int current = group + a * k_gram_splits;
-      double x[8];
+    for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int t = 0; t < 8; ++t) {
-        x[t] = next[a][t];
-        const bool counts = walk.row_of(current) > walk.lane / 4 * 8 + t;
-        below |= counts ? magnitude(next[a][t]) : 0;
-      }
-      walk.load(next[a], current + Ahead * k_gram_splits);
-      int tile = 0;
-#pragma unroll
-      for (int first = 0; first < 8; ++first) {
-#pragma unroll
-        for (int second = first; second < 8; ++second, ++tile) {
-          if (tile % 2 == Half) multiply_add(sum[tile / 2], x[first], x[second]);
+        x[half][t] = next[half][t];
+        if constexpr (Quarter == 0) {
+          const bool counts = walk.row_of(group) + 4 * half > walk.lane / 4 * 8 + t;
+          below |= counts ? magnitude(next[half][t]) : 0;
         }
       }
+    }
+    walk.load(next, group + k_gram_splits);
+#pragma unroll
+    for (int k = 0; k < k_gram_products; ++k) {
+      const int pair = gram_product(Quarter, k).pair, second = gram_product(Quarter, k).second;
+      multiply_add(sum[k],
+                   {x[0][2 * pair], x[0][2 * pair + 1], x[1][2 * pair], x[1][2 * pair + 1]},
+                   {x[0][second], x[1][second]});
     }
   }
   return below != 0;
 }
 
-template <int Half>
-__device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
-                                         const double (&sum)[k_gram_tiles / 2][2], int lane,
-                                         bool add) {
+/// The part of one warp: its products over its rows, into its copy of the sums.
+template <int Quarter>
+__device__ __forceinline__ bool sum_quarter(GramShared& shared, const GramWalk& walk, int split) {
+  double sum[k_gram_products][4] = {};
+  const bool below = add_rows<Quarter>(sum, walk, split);
 #pragma unroll
-  for (int k = 0; k < k_gram_tiles / 2; ++k) {
-    double* at = &to[(2 * k + Half) * 64 + 2 * lane];
-    at[0] = add ? at[0] + sum[k][0] : sum[k][0];
-    at[1] = add ? at[1] + sum[k][1] : sum[k][1];
+  for (int k = 0; k < k_gram_products; ++k) {
+    const int pair = gram_product(Quarter, k).pair, second = gram_product(Quarter, k).second;
+    double* at = &shared.sums[split][2 * walk.lane];
+    at[gram_tile(2 * pair, second) * 64] = sum[k][0];
+    at[gram_tile(2 * pair, second) * 64 + 1] = sum[k][1];
+    if (2 * pair + 1 <= second) {
+      at[gram_tile(2 * pair + 1, second) * 64] = sum[k][2];
+      at[gram_tile(2 * pair + 1, second) * 64 + 1] = sum[k][3];
+    }
   }
-}
-
-/// The part of one warp: its tiles over its rows, added to the block's two copies in turn.
-template <int Half, int Ahead>
-__device__ __forceinline__ bool sum_half(GramShared& shared, const GramWalk& walk, int split) {
-  double sum[k_gram_tiles / 2][2] = {};
-  const bool below = add_rows<Half, Ahead>(sum, walk, split);
-  if (split < 2) put_sums<Half>(shared.sums[split], sum, walk.lane, false);
-  block_barrier();
-  if (split >= 2) put_sums<Half>(shared.sums[split - 2], sum, walk.lane, true);
   return below;
 }
 
@@ -155,12 +166,18 @@ __device__ __forceinline__ bool sum_half(GramShared& shared, const GramWalk& wal
 template <bool Cluster>
 __device__ __forceinline__ const double* sum_gram(GramShared& shared, const GramWalk& walk,
                                                   const Team& team) {
-  constexpr int ahead = Cluster ? 4 : 2;
-  const int split = team.warp / 2;
-  const bool below = team.warp % 2 == 0 ? sum_half<0, ahead>(shared, walk, split)
-                                        : sum_half<1, ahead>(shared, walk, split);
+  const int split = team.warp / 4;
+  bool below = false;
+  switch (team.warp % 4) {
+    case 0: below = sum_quarter<0>(shared, walk, split); break;
+    case 1: sum_quarter<1>(shared, walk, split); break;
+    case 2: sum_quarter<2>(shared, walk, split); break;
+    default: sum_quarter<3>(shared, walk, split); break;
+  }
+  warp_barrier();
   const bool any = block_any(below);
   const int thread = team.warp * 32 + team.lane;
+#pragma unroll 3
   for (int k = thread; k < k_below; k += k_gram_threads) shared.sums[0][k] += shared.sums[1][k];
   if (thread == 0) shared.sums[0][k_below] = any ? 1 : 0;
   if constexpr (!Cluster) {
@@ -171,10 +188,20 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
   const int share = (k_gram_values + team.ranks - 1) / team.ranks;
   const int end =
       (team.rank + 1) * share < k_gram_values - 1 ? (team.rank + 1) * share : k_gram_values - 1;
+#pragma unroll 1
   for (int k = team.rank * share + thread; k < end; k += k_gram_threads) {
+    double parts[k_max_ranks];
+#pragma unroll
+    for (int rank = 0; rank < k_max_ranks; ++rank) {
+      parts[rank] = rank < team.ranks ? load_twin(&shared.sums[0][k], rank) : 0;
+    }
     double sum = 0;
-    for (int rank = 0; rank < team.ranks; ++rank) sum += load_twin(&shared.sums[0][k], rank);
-    for (int rank = 0; rank < team.ranks; ++rank) store_twin(&shared.sums[1][k], rank, sum);
+#pragma unroll
+    for (int rank = 0; rank < k_max_ranks; ++rank) sum += parts[rank];
+#pragma unroll
+    for (int rank = 0; rank < k_max_ranks; ++rank) {
+      if (rank < team.ranks) store_twin(&shared.sums[1][k], rank, sum);
+    }
   }
   cluster_barrier();
   return shared.sums[1];

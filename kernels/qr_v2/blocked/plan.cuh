@@ -31,17 +31,11 @@ constexpr int k_max_apply_ranks = 4;
 /// From this n on looking ahead measured faster; smaller n with so few matrices were not measured.
 constexpr int k_look_ahead_from = 2048;
 
-/// A Gram panel by 16 columns in one warp's registers measured faster up to 60 matrices and slower
-/// at 640, where several blocks share a multiprocessor; this many matrices a multiprocessor lie
-/// between.
-constexpr int k_gram_blocks_share = 1;
-
 /// What a trial may change, by environment variables of the plug-in.
 struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
   int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
   int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
-  bool gram_steps = false;  // KBENCH_QR_GRAM_STEPS: the 64 steps of a Gram panel one at a time
 };
 
 /// The device addresses of one call.
@@ -127,10 +121,9 @@ const void* panel_kernel(int rows_per_thread) {
   }
 }
 
-template <bool ByBlocks>
-const void* gram_kernel(int ranks) {
-  return ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true, ByBlocks>)
-                   : reinterpret_cast<const void*>(&factor_gram_panel<false, ByBlocks>);
+inline const void* gram_kernel(int ranks) {
+  return ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true>)
+                   : reinterpret_cast<const void*>(&factor_gram_panel<false>);
 }
 
 /// Blocks that share a Gram panel of m rows: doubled while all of them find a free multiprocessor
@@ -167,9 +160,7 @@ inline void add_gram_panel(Plan& plan, int column) {
   launch.ranks = gram_ranks(plan, m);
   launch.threads = k_gram_threads;
   launch.shared_bytes = static_cast<int>(sizeof(GramShared));
-  const bool by_steps =
-      plan.limits.gram_steps || plan.batch > k_gram_blocks_share * plan.device.multiprocessors;
-  launch.kernel = by_steps ? gram_kernel<false>(launch.ranks) : gram_kernel<true>(launch.ranks);
+  launch.kernel = gram_kernel(launch.ranks);
   launch.blocks = plan.batch * launch.ranks;
   launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr, nullptr,
                   n,       column,  launch.ranks, false,   true};
