@@ -36,12 +36,6 @@ __device__ __forceinline__ DiagonalLane diagonal_lane(int lane) {
   return {lane % k_side, lane / k_side};
 }
 
-/// Where element (j, c) of a substitution's coefficients goes, and what: row j holds those behind
-/// its diagonal, then zeros.
-__device__ __forceinline__ void put_coefficient(Substitution& by, int j, int c, double value) {
-  by[j][c > j ? c - j - 1 : k_side - 1 - j + c] = c > j ? value : 0;
-}
-
 /// One warp: rows base .. base + 15 of C inside their diagonal block.
 __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, int lane) {
   const auto [c, h] = diagonal_lane(lane);
@@ -65,9 +59,9 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
         const int i = (2 * (m + k) + h) % k_side;  // of what lies outside nothing is used
         g[k] = fma(-__shfl_sync(k_full_warp, own, odd * k_side + i), c_c, g[k]);
       }
-      if (h == odd) {
+      if (h == odd && c >= j) {
         shared.weights[row][swizzled(row, base + c)] = own;
-        put_coefficient(shared.by_c, j, c, own);
+        if (c > j) shared.by_c[j][c - j - 1] = own;
         if (c == j) shared.inverse_c[row] = root_inverse;
       }
     }
@@ -76,62 +70,77 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
   }
 }
 
-/// One warp: rows base .. base + 15 of R and Y and columns of L inside their diagonal block.
+/// One warp: rows base .. base + 15 of R and Y inside their diagonal block, and what L's columns are
+/// there before they are divided by Y_jj.
 __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, int lane) {
   const auto [c, h] = diagonal_lane(lane);
-  double x[k_half_side];
+  const auto c_at = [&shared, base](int j, int i) {
+    return shared.weights[base + j][swizzled(base + j, base + i)];
+  };
+  double x[k_half_side], c_c[2], c_j[2];
 #pragma unroll
   for (int k = 0; k < k_half_side; ++k) x[k] = shared.mixed[base + 2 * k + h][base + c];
+#pragma unroll
+  for (int odd = 0; odd < 2; ++odd) c_c[odd] = c_at(odd, c), c_j[odd] = c_at(odd, odd);
   warp_barrier();
 #pragma unroll 1
   for (int m = 0; m < k_half_side; ++m) {
+    const int after = m + 1 < k_half_side ? 2 * m + 2 : 0;
+    double c_c_after[2], c_j_after[2];
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      c_c_after[odd] = c_at(after + odd, c), c_j_after[odd] = c_at(after + odd, after + odd);
+    }
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
       const int j = 2 * m + odd, row = base + j;
       const double alpha = __shfl_sync(k_full_warp, x[0], odd * k_side + j);
-      const double x_c = __shfl_sync(k_full_warp, x[0], odd * k_side + c);
-      const double c_c = shared.weights[row][swizzled(row, base + c)];
-      const double c_j = shared.weights[row][swizzled(row, row)];
-      const double sign = -copysign(1.0, alpha), d = alpha - sign * c_j, d_inverse = inverse(d);
-      const double r_c = sign * c_c, y_c = x_c - r_c, scaled = y_c * d_inverse;
+      const double d = alpha + copysign(c_j[odd], alpha), d_inverse = inverse(d);
+      const double r_c = -copysign(1.0, alpha) * c_c[odd];
+      const double y_c = __shfl_sync(k_full_warp, x[0], odd * k_side + c) - r_c;
+      const double scaled = y_c * d_inverse;
+      double x_j[k_half_side];
 #pragma unroll
       for (int k = 0; k < k_half_side; ++k) {
-        const int i = 2 * (m + k) + h;
-        const double x_i = __shfl_sync(k_full_warp, x[k], h * k_side + j);
-        if (c == j && i > j && i < k_side) {
-          const double l = x_i * d_inverse;
-          shared.mixed[base + i][row] = l;
-          shared.by_l[j][i - j - 1] = l;
-        }
-        x[k] = fma(-x_i, scaled, x[k]);
+        x_j[k] = __shfl_sync(k_full_warp, x[k], h * k_side + j);
+        x[k] = fma(-x_j[k], scaled, x[k]);
       }
-      if (h == odd) {
-        if (c >= j) shared.mixed[row][base + c] = r_c;
-        if (c >= j) shared.product[row][base + c] = y_c;
-        put_coefficient(shared.by_y, j, c, y_c);
-        if (c <= j) shared.by_l[j][k_side - 1 - j + c] = 0;
+      if (c == j) {
+        double* l = &shared.by_l[j][0] + (h - odd - 1);
+        if (h > odd) l[0] = x_j[0];
+#pragma unroll
+        for (int k = 1; k < k_half_side; ++k) l[2 * k] = x_j[k];
+      }
+      if (h == odd && c >= j) {
+        shared.mixed[row][base + c] = r_c;
+        if (c > j) shared.by_y[j][c - j - 1] = y_c;
         if (c == j) {
-          shared.sign[row] = sign;
+          shared.sign[row] = -copysign(1.0, alpha);
           shared.inverse[row] = d_inverse;
-          shared.tau[row] = -d * sign * shared.inverse_c[row];
+          shared.tau[row] = d * copysign(shared.inverse_c[row], alpha);
         }
       }
     }
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) x[k] = x[k + 1];
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) c_c[odd] = c_c_after[odd], c_j[odd] = c_j_after[odd];
   }
 }
 
-/// One thread: 16 elements of a right-hand side x through the triangle of `by`. `finish(j, x_j)`
-/// stores element j and returns what the later ones are reduced by.
-template <class Finish>
+/// One thread: 16 elements of a right-hand side x through the triangle of `by`. What `read(j)` reads
+/// `finish(j, x_j, read)` uses; it stores element j and returns what the later ones are reduced by.
+template <class Read, class Finish>
 __device__ __forceinline__ void substitute(double (&x)[k_side], const Substitution& by,
-                                           const Finish& finish) {
+                                           const Read& read, const Finish& finish) {
 #pragma unroll 1
   for (int j = 0; j < k_side; ++j) {
-    const double done = finish(j, x[0]);
+    double coefficients[k_side];  // before anything is stored
 #pragma unroll
-    for (int k = 0; k + 1 < k_side; ++k) x[k] = fma(-by[j][k], done, x[k + 1]);
+    for (int k = 0; k < k_side; ++k) coefficients[k] = by[j][k];
+    const double done = finish(j, x[0], read(j));
+#pragma unroll
+    for (int k = 0; k + 1 < k_side; ++k) x[k] = fma(-coefficients[k], done, x[k + 1]);
   }
 }
 
@@ -140,22 +149,33 @@ __device__ __forceinline__ void solve_cholesky(GramShared& shared, int base, int
   double x[k_side];
 #pragma unroll
   for (int j = 0; j < k_side; ++j) x[j] = shared.weights[base + j][swizzled(base + j, c)];
-  substitute(x, shared.by_c, [&](int j, double x_j) {
-    return shared.weights[base + j][swizzled(base + j, c)] = x_j * shared.inverse_c[base + j];
-  });
+  substitute(
+      x, shared.by_c, [&](int j) { return shared.inverse_c[base + j]; },
+      [&](int j, double x_j, double inverse_c) {
+        return shared.weights[base + j][swizzled(base + j, c)] = x_j * inverse_c;
+      });
 }
 
 /// One thread: rows base .. base + 15 of R and Y in a column c to the right of the block.
 __device__ __forceinline__ void solve_rows(GramShared& shared, int base, int c) {
+  struct Row {
+    double r, inverse;
+  };
   double x[k_side];
 #pragma unroll
   for (int j = 0; j < k_side; ++j) x[j] = shared.mixed[base + j][c];
-  substitute(x, shared.by_l, [&](int j, double x_j) {
-    const int row = base + j;
-    const double r = shared.sign[row] * shared.weights[row][swizzled(row, c)];
-    shared.mixed[row][c] = r;
-    return shared.product[row][c] = x_j - r;
-  });
+  substitute(
+      x, shared.by_l,
+      [&](int j) {
+        const int row = base + j;
+        return Row{shared.sign[row] * shared.weights[row][swizzled(row, c)], shared.inverse[row]};
+      },
+      [&](int j, double x_j, const Row& row) {
+        const double y = x_j - row.r;
+        shared.mixed[base + j][c] = row.r;
+        shared.product[base + j][c] = y;
+        return y * row.inverse;
+      });
 }
 
 /// One thread: columns base .. base + 15 of L in a row i below the block; or, for i inside it, row i
@@ -165,10 +185,23 @@ __device__ __forceinline__ void solve_columns(GramShared& shared, int base, int 
   double x[k_side];
 #pragma unroll
   for (int j = 0; j < k_side; ++j) x[j] = below ? shared.mixed[i][base + j] : i == base + j;
-  substitute(x, shared.by_y, [&](int j, double x_j) {
-    double* to = below ? &shared.mixed[i][base + j] : &shared.weights[i][swizzled(i, base + j)];
-    return *to = x_j * shared.inverse[base + j];
-  });
+  substitute(
+      x, shared.by_y, [&](int j) { return shared.inverse[base + j]; },
+      [&](int j, double x_j, double inverse) {
+        double* to = below ? &shared.mixed[i][base + j] : &shared.weights[i][swizzled(i, base + j)];
+        return *to = x_j * inverse;
+      });
+}
+
+/// Two warps: L inside the diagonal block at `base`, into its place.
+__device__ __forceinline__ void keep_columns(GramShared& shared, int base, int thread) {
+#pragma unroll
+  for (int k = thread; k < k_side * k_side; k += 64) {
+    const int i = k / k_side, j = k % k_side;
+    if (i > j) {
+      shared.mixed[base + i][base + j] = shared.by_l[j][i - j - 1] * shared.inverse[base + j];
+    }
+  }
 }
 
 /// Four warps: G -= C^T C behind the block, on and above G's diagonal, by tiles of 16 x 8.
@@ -270,10 +303,12 @@ __device__ __forceinline__ void keep_triangle(GramShared& shared, int thread) {
 __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
   const int j = thread % k_block, quarter = thread / k_block;
   double sum = 0;
+  if (quarter <= j / k_side) {  // nothing lies below the diagonal blocks
 #pragma unroll 4
-  for (int i = quarter * 16; i < quarter * 16 + 16; ++i) {
-    const double weight = shared.weights[i][swizzled(i, j)];
-    sum = fma(weight * weight, shared.size[i], sum);
+    for (int i = quarter * k_side; i < quarter * k_side + k_side; ++i) {
+      const double weight = shared.weights[i][swizzled(i, j)];
+      sum = fma(weight * weight, shared.size[i], sum);
+    }
   }
   double* parts = &shared.product[0][0];  // Y has been used
   parts[thread] = sum;
@@ -296,6 +331,25 @@ __device__ __forceinline__ void load_top(GramShared& shared, const float* panel,
   }
 }
 
+/// The Gram matrix into `weights`, on and above the diagonal blocks, and its diagonal.
+__device__ __forceinline__ void take_gram(const double* gram, GramShared& shared,
+                                          const Team& team) {
+#pragma unroll 1
+  for (int tile = team.warp; tile < k_gram_tiles; tile += k_gram_warps) {
+    int second = tile, first = 0;
+    for (; second >= 8 - first; ++first) second -= 8 - first;
+    second += first;
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const double value = gram[tile * 64 + 2 * team.lane + e];
+      const int i = team.lane / 4 * 8 + first, c = (team.lane % 4 * 2 + e) * 8 + second;
+      if (i / k_side <= c / k_side) shared.weights[i][swizzled(i, c)] = value;
+      if (i / k_side >= c / k_side && first < second) shared.weights[c][swizzled(c, i)] = value;
+      if (i == c) shared.size[i] = value;
+    }
+  }
+}
+
 /// From the Gram matrix and the top rows in `mixed` to R and L there, weights and tau; false if
 /// the panel has to be factored from its columns instead. Called by all threads of the block;
 /// `gram` is used up.
@@ -307,12 +361,7 @@ __device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shar
     block_barrier();
     return true;
   }
-#pragma unroll 4
-  for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
-    const int i = k / k_block, c = k % k_block;
-    shared.weights[i][swizzled(i, c)] = i / k_side <= c / k_side ? gram[gram_index(i, c)] : 0;
-  }
-  if (thread < k_block) shared.size[thread] = gram[gram_index(thread, thread)];
+  take_gram(gram, shared, team);
   block_barrier();
   const bool first = team.warp < 4;  // of the two teams of four warps: the one on C
   const int member = thread % (k_gram_threads / 2);
@@ -326,6 +375,7 @@ __device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shar
     if (works && first && behind + member < k_block) {
       solve_cholesky(shared, base, behind + member);
     }
+    if (turn > 0 && team.warp / 2 == 1) keep_columns(shared, base - k_side, thread - 64);
     if (works && !first && member < k_block) {
       if (behind + member < k_block) solve_rows(shared, base, behind + member);
     } else if (works && !first && base + member - k_block < k_block) {

@@ -127,33 +127,59 @@ __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int co
   *reinterpret_cast<uint2*>(pair + k_block) = {first.low, second.low};
 }
 
-/// V_tail = P_tail M in FP64, 16 rows of a warp at a time; in place, since a row depends on itself
-/// alone. Inner column 16 q + 4 (lane % 4) + s is step (q, s), outer column 16 u + 4 (lane % 4) +
-/// 2 e + {0, 1} tile (u, e): so both sides are read and written as vectors.
-__device__ __forceinline__ void write_tail(const GramTail& tail, const GramShared& shared,
+/// Where four neighbouring columns of a row of the tail lie on their way: the eight lanes that read
+/// together, four such units of two rows, meet no bank twice.
+__device__ __forceinline__ constexpr int tail_unit(int row, int unit) {
+  return row * (k_block / 4) + (unit ^ (row & 1) << 2);
+}
+
+/// Starts the copy of a warp's 16 rows from `base` on; rows outside become zero.
+__device__ __forceinline__ void fetch_tail(float4* to, const GramTail& tail, int base, int lane) {
+  const int unit = lane % 16;
+#pragma unroll
+  for (int line = 0; line < 16; line += 2) {
+    const int row = base + line + lane / 16;
+    const bool inside = row < tail.rows.end;
+    const float* from = tail.source + (inside ? row : 0) * tail.n + unit * 4;
+    float4* at = to + tail_unit(line + lane / 16, unit);
+    if (tail.vector) {
+      copy_async(at, from, inside);
+    } else {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        copy_async_word(reinterpret_cast<float*>(at) + c, from + c, inside);
+      }
+    }
+  }
+  copy_commit();
+}
+
+/// V_tail = P_tail M in FP64, 16 rows of a warp at a time, the next ones under way over `product`;
+/// in place, since a row depends on itself alone. Inner column 16 q + 4 (lane % 4) + s is step
+/// (q, s), outer column 16 u + 4 (lane % 4) + 2 e + {0, 1} tile (u, e): so both sides are read and
+/// written as vectors.
+__device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& shared,
                                            const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
   const int first = tail.rows.begin > k_block ? tail.rows.begin : k_block;
+  float4* own = reinterpret_cast<float4*>(&shared.product[0][0]) + team.warp * 16 * (k_block / 4);
+  fetch_tail(own, tail, first + team.warp * 16, team.lane);
+#pragma unroll 1
   for (int base = first + team.warp * 16; base < tail.rows.end; base += k_gram_warps * 16) {
+    copy_wait<0>();
+    warp_barrier();
     float p[2][4][4];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = base + half * 8 + line;
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
-        const float* from = tail.source + row * tail.n + q * 16 + inner * 4;
-        const bool inside = row < tail.rows.end;
-        if (tail.vector) {
-          float4 four = {0, 0, 0, 0};
-          if (inside) four = *reinterpret_cast<const float4*>(from);
-          p[half][q][0] = four.x, p[half][q][1] = four.y;
-          p[half][q][2] = four.z, p[half][q][3] = four.w;
-        } else {
-#pragma unroll
-          for (int s = 0; s < 4; ++s) p[half][q][s] = inside ? from[s] : 0;
-        }
+        const float4 four = own[tail_unit(half * 8 + line, q * 4 + inner)];
+        p[half][q][0] = four.x, p[half][q][1] = four.y;
+        p[half][q][2] = four.z, p[half][q][3] = four.w;
       }
     }
+    warp_barrier();
+    fetch_tail(own, tail, base + k_gram_warps * 16, team.lane);
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
       double v[2][4] = {};  // e, then value and half as the product has them
@@ -224,11 +250,12 @@ __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
 
   load_top(shared, tail.source, n, thread);
   const double* gram =
-      sum_gram<Cluster>(shared, {tail.source, n, rows, team.lane, tail.vector}, team);
+      sum_gram<Cluster>(shared, {tail.source, n, rows, tail.vector}, team);
   const bool done = factor_gram(gram, shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return;
   write_tail(tail, shared, team);
+  copy_wait<0>();
   if (team.rank == 0) {
     write_top(tail, shared, thread);
     if (thread < k_block) {

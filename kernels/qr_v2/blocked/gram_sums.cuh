@@ -6,6 +6,8 @@
 #ifndef KBENCH_QR_BLOCKED_GRAM_SUMS_CUH
 #define KBENCH_QR_BLOCKED_GRAM_SUMS_CUH
 
+#include <type_traits>
+
 #include "team.cuh"
 
 namespace blocked {
@@ -20,8 +22,8 @@ constexpr int k_gram_values = k_gram_tiles * 64 + 2;
 constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
 constexpr int k_side = 16;                  // columns of a diagonal block
 
-/// Coefficients of one diagonal block's substitution: [j][k] multiplies element j + 1 + k, zero
-/// beyond the block, so that the loop over j needs no bounds.
+/// Coefficients of one diagonal block's substitution: [j][k] multiplies element j + 1 + k; what lies
+/// beyond the block is never set and multiplies what is never used.
 using Substitution = double[k_side][k_side];
 
 /// Shared memory of a Gram panel. The union separates what no two phases need at once.
@@ -60,39 +62,45 @@ __device__ __forceinline__ int swizzled(int row, int column) {
   return column ^ ((row >> 2 & 1) * 2 | (row >> 3 & 1) * 8);
 }
 
-__device__ __forceinline__ void load_eight(float (&x)[8], const float* from, bool vector,
-                                           bool inside) {
-  if (vector) {
-#pragma unroll
-    for (int c = 0; c < 8; c += 4) {
-      float4 four = {0, 0, 0, 0};
-      if (inside) four = *reinterpret_cast<const float4*>(from + c);
-      x[c] = four.x, x[c + 1] = four.y, x[c + 2] = four.z, x[c + 3] = four.w;
-    }
-  } else {
-#pragma unroll
-    for (int c = 0; c < 8; ++c) x[c] = inside ? from[c] : 0;
-  }
+constexpr int k_stage_rows = 32;
+constexpr int k_gram_stages = 4;  // of rows of the panel; they lie over `weights`
+
+/// Where four neighbouring columns of a staged row lie: the eight lanes that read together, two
+/// such units of four rows, meet no bank twice.
+__device__ __forceinline__ constexpr int staged_unit(int row, int unit) {
+  return row * (k_block / 4) + (unit ^ (row & 1) ^ (row & 2) << 1);
 }
 
-/// One lane's walk over the rows of its warp, eight rows of the panel at a time: the lane's are
-/// number lane % 4 and the one four below it, of which it reads columns 8 (lane / 4) and on.
+/// The rows of one block on their way through shared memory.
 struct GramWalk {
   const float* panel;  // the panel's first element
   std::int64_t n;
   GramRows rows;
-  int lane;
   bool vector;
 
-  __device__ __forceinline__ int row_of(int group) const {
-    return rows.begin + group * 8 + lane % 4;
+  __device__ __forceinline__ static float4* stage(GramShared& shared, int number) {
+    return reinterpret_cast<float4*>(&shared.weights[0][0]) +
+           number % k_gram_stages * k_stage_rows * (k_block / 4);
   }
-  __device__ __forceinline__ void load(float (&x)[2][8], int group) const {
+  /// Starts the copy of stage `number`; rows outside become zero.
+  __device__ __forceinline__ void fetch(GramShared& shared, int number, int thread) const {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = row_of(group) + 4 * half;
-      load_eight(x[half], panel + row * n + lane / 4 * 8, vector, row < rows.end);
+    for (int k = 0; k < k_stage_rows * k_block / 4 / k_gram_threads; ++k) {
+      const int line = thread / (k_block / 4) + k * (k_gram_threads / (k_block / 4));
+      const int unit = thread % (k_block / 4), row = rows.begin + number * k_stage_rows + line;
+      const bool inside = row < rows.end;
+      const float* from = panel + (inside ? row : 0) * n + unit * 4;
+      float4* to = stage(shared, number) + staged_unit(line, unit);
+      if (vector) {
+        copy_async(to, from, inside);
+      } else {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          copy_async_word(reinterpret_cast<float*>(to) + c, from + c, inside);
+        }
+      }
     }
+    copy_commit();
   }
 };
 
@@ -108,30 +116,24 @@ __host__ __device__ constexpr GramProduct gram_product(int quarter, int k) {
   return {pair, index - (pair == 0 ? 0 : pair == 1 ? 6 : pair == 2 ? 10 : 12)};
 }
 
-/// Adds a quarter of the products over every k_gram_splits-th group of eight rows. The first quarter
-/// returns whether this lane saw anything but zeros below the diagonal.
+/// Adds a quarter of the products over this warp's half of a stage: 16 rows, eight at a time. A lane
+/// reads rows lane % 4 and four below of its columns 8 (lane / 4) .. + 7.
 template <int Quarter>
-__device__ __forceinline__ bool add_rows(double (&sum)[k_gram_products][4], const GramWalk& walk,
-                                         int split) {
-  const int groups = (walk.rows.end - walk.rows.begin + 7) / 8;
-  unsigned below = 0;
-  float next[2][8];
-  walk.load(next, split);
+__device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], const float4* stage,
+                                          int split, int lane) {
 #pragma unroll 1
-  for (int group = split; group < groups; group += k_gram_splits) {
+  for (int first = split * 8; first < k_stage_rows; first += k_gram_splits * 8) {
     double x[2][8];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+      const int row = first + 4 * half + lane % 4;
 #pragma unroll
-      for (int t = 0; t < 8; ++t) {
-        x[half][t] = next[half][t];
-        if constexpr (Quarter == 0) {
-          const bool counts = walk.row_of(group) + 4 * half > walk.lane / 4 * 8 + t;
-          below |= counts ? magnitude(next[half][t]) : 0;
-        }
+      for (int c = 0; c < 2; ++c) {
+        const float4 four = stage[staged_unit(row, lane / 4 * 2 + c)];
+        x[half][4 * c] = four.x, x[half][4 * c + 1] = four.y;
+        x[half][4 * c + 2] = four.z, x[half][4 * c + 3] = four.w;
       }
     }
-    walk.load(next, group + k_gram_splits);
 #pragma unroll
     for (int k = 0; k < k_gram_products; ++k) {
       const int pair = gram_product(Quarter, k).pair, second = gram_product(Quarter, k).second;
@@ -140,24 +142,45 @@ __device__ __forceinline__ bool add_rows(double (&sum)[k_gram_products][4], cons
                    {x[0][second], x[1][second]});
     }
   }
-  return below != 0;
 }
 
-/// The part of one warp: its products over its rows, into its copy of the sums.
+/// One warp's products into its copy of the sums.
 template <int Quarter>
-__device__ __forceinline__ bool sum_quarter(GramShared& shared, const GramWalk& walk, int split) {
-  double sum[k_gram_products][4] = {};
-  const bool below = add_rows<Quarter>(sum, walk, split);
+__device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
+                                         const double (&sum)[k_gram_products][4], int lane) {
 #pragma unroll
   for (int k = 0; k < k_gram_products; ++k) {
     const int pair = gram_product(Quarter, k).pair, second = gram_product(Quarter, k).second;
-    double* at = &shared.sums[split][2 * walk.lane];
+    double* at = &to[2 * lane];
     at[gram_tile(2 * pair, second) * 64] = sum[k][0];
     at[gram_tile(2 * pair, second) * 64 + 1] = sum[k][1];
     if (2 * pair + 1 <= second) {
       at[gram_tile(2 * pair + 1, second) * 64] = sum[k][2];
       at[gram_tile(2 * pair + 1, second) * 64 + 1] = sum[k][3];
     }
+  }
+}
+
+/// Calls work(quarter) with the warp's quarter as a constant.
+template <class Work>
+__device__ __forceinline__ void by_quarter(int warp, const Work& work) {
+  switch (warp % 4) {
+    case 0: return work(std::integral_constant<int, 0>{});
+    case 1: return work(std::integral_constant<int, 1>{});
+    case 2: return work(std::integral_constant<int, 2>{});
+    default: return work(std::integral_constant<int, 3>{});
+  }
+}
+
+/// Whether this thread sees anything but zeros below the panel's diagonal in a stage.
+__device__ __forceinline__ bool sees_below(const float4* stage, int first_row, int thread) {
+  const auto* words = reinterpret_cast<const float*>(stage);
+  bool below = false;
+#pragma unroll
+  for (int k = thread; k < k_stage_rows * k_block; k += k_gram_threads) {
+    const int line = k / k_block, c = k % k_block;
+    const float x = words[staged_unit(line, c / 4) * 4 + c % 4];
+    below |= first_row + line > c && magnitude(x) != 0;
   }
   return below;
 }
@@ -166,17 +189,28 @@ __device__ __forceinline__ bool sum_quarter(GramShared& shared, const GramWalk& 
 template <bool Cluster>
 __device__ __forceinline__ const double* sum_gram(GramShared& shared, const GramWalk& walk,
                                                   const Team& team) {
-  const int split = team.warp / 4;
-  bool below = false;
-  switch (team.warp % 4) {
-    case 0: below = sum_quarter<0>(shared, walk, split); break;
-    case 1: sum_quarter<1>(shared, walk, split); break;
-    case 2: sum_quarter<2>(shared, walk, split); break;
-    default: sum_quarter<3>(shared, walk, split); break;
-  }
-  warp_barrier();
-  const bool any = block_any(below);
   const int thread = team.warp * 32 + team.lane;
+  const int stages = (walk.rows.end - walk.rows.begin + k_stage_rows - 1) / k_stage_rows;
+#pragma unroll 1
+  for (int k = 0; k < k_gram_stages - 1; ++k) walk.fetch(shared, k, thread);
+  double sum[k_gram_products][4] = {};
+  bool below = false;
+#pragma unroll 1
+  for (int k = 0; k < stages; ++k) {
+    copy_wait<k_gram_stages - 2>();
+    block_barrier();  // the stage has arrived, and the one before it is read no more
+    walk.fetch(shared, k + k_gram_stages - 1, thread);
+    const float4* stage = GramWalk::stage(shared, k);
+    if (!below) below = sees_below(stage, walk.rows.begin + k * k_stage_rows, thread);
+    by_quarter(team.warp, [&](auto quarter) {
+      add_stage<quarter>(sum, stage, team.warp / 4, team.lane);
+    });
+  }
+  copy_wait<0>();
+  by_quarter(team.warp, [&](auto quarter) {
+    put_sums<quarter>(shared.sums[team.warp / 4], sum, team.lane);
+  });
+  const bool any = block_any(below);
 #pragma unroll 3
   for (int k = thread; k < k_below; k += k_gram_threads) shared.sums[0][k] += shared.sums[1][k];
   if (thread == 0) shared.sums[0][k_below] = any ? 1 : 0;
