@@ -179,7 +179,7 @@ inline void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)
   d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
 }
 inline double inverse_root(double x) { return 1 / std::sqrt(x); }
-inline double inverse(double x) { return 1 / x; }
+inline double quotient(double y, double x) { return y / x; }
 inline std::uint32_t pack_bf16(float first, float second) {
   return emulated::to_bf16(second) << 16 | emulated::to_bf16(first);
 }

@@ -36,37 +36,49 @@ __device__ __forceinline__ DiagonalLane diagonal_lane(int lane) {
   return {lane % k_side, lane / k_side};
 }
 
-/// One warp: rows base .. base + 15 of C inside their diagonal block.
+/// One warp: rows base .. base + 15 of C inside their diagonal block. The steps divide by the
+/// pivots, whose roots are taken at the end, all at once.
 __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, int lane) {
   const auto [c, h] = diagonal_lane(lane);
-  double g[k_half_side];
+  double g[k_half_side], own_pivot = 0;
 #pragma unroll
   for (int k = 0; k < k_half_side; ++k) {
     const int row = base + 2 * k + h;
     g[k] = shared.weights[row][swizzled(row, base + c)];
   }
-  warp_barrier();
 #pragma unroll 1
   for (int m = 0; m < k_half_side; ++m) {
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
-      const int j = 2 * m + odd, row = base + j;
-      const double root_inverse = inverse_root(__shfl_sync(k_full_warp, g[0], odd * k_side + j));
-      const double own = g[0] * root_inverse;  // C_jc in the lanes of half `odd`
-      const double c_c = __shfl_sync(k_full_warp, own, odd * k_side + c);
+      const int j = 2 * m + odd;
+      const double pivot = __shfl_sync(k_full_warp, g[0], odd * k_side + j), own = g[0];
+      const double scaled = quotient(__shfl_sync(k_full_warp, own, odd * k_side + c), pivot);
 #pragma unroll
       for (int k = 0; k < k_half_side; ++k) {
         const int i = (2 * (m + k) + h) % k_side;  // of what lies outside nothing is used
-        g[k] = fma(-__shfl_sync(k_full_warp, own, odd * k_side + i), c_c, g[k]);
+        g[k] = fma(-__shfl_sync(k_full_warp, own, odd * k_side + i), scaled, g[k]);
       }
-      if (h == odd && c >= j) {
-        shared.weights[row][swizzled(row, base + c)] = own;
-        if (c > j) shared.by_c[j][c - j - 1] = own;
-        if (c == j) shared.inverse_c[row] = root_inverse;
-      }
+      own_pivot = c == j ? pivot : own_pivot;
+      if (h == odd && c > j) shared.by_c[j][c - j - 1] = own;
     }
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) g[k] = g[k + 1];
+  }
+  const double root_inverse = inverse_root(own_pivot);
+  if (h == 0) {
+    shared.inverse_c[base + c] = root_inverse;
+    shared.inverse_pivot[base + c] = root_inverse * root_inverse;
+  }
+  warp_barrier();
+#pragma unroll
+  for (int k = 0; k < k_half_side; ++k) {
+    const int j = 2 * k + h, row = base + j;
+    const double pivot = __shfl_sync(k_full_warp, own_pivot, h * k_side + j);
+    const double inverse_c = __shfl_sync(k_full_warp, root_inverse, h * k_side + j);
+    if (c >= j) {
+      shared.weights[row][swizzled(row, base + c)] =
+          inverse_c * (c == j ? pivot : shared.by_c[j][c - j - 1]);
+    }
   }
 }
 
@@ -77,7 +89,7 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
   const auto c_at = [&shared, base](int j, int i) {
     return shared.weights[base + j][swizzled(base + j, base + i)];
   };
-  double x[k_half_side], c_c[2], c_j[2];
+  double x[k_half_side], c_c[2], c_j[2], own_d = 0;
 #pragma unroll
   for (int k = 0; k < k_half_side; ++k) x[k] = shared.mixed[base + 2 * k + h][base + c];
 #pragma unroll
@@ -95,10 +107,11 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
     for (int odd = 0; odd < 2; ++odd) {
       const int j = 2 * m + odd, row = base + j;
       const double alpha = __shfl_sync(k_full_warp, x[0], odd * k_side + j);
-      const double d = alpha + copysign(c_j[odd], alpha), d_inverse = inverse(d);
+      const double d = alpha + copysign(c_j[odd], alpha);
       const double r_c = -copysign(1.0, alpha) * c_c[odd];
       const double y_c = __shfl_sync(k_full_warp, x[0], odd * k_side + c) - r_c;
-      const double scaled = y_c * d_inverse;
+      const double scaled = quotient(y_c, d);
+      own_d = c == j ? d : own_d;
       double x_j[k_half_side];
 #pragma unroll
       for (int k = 0; k < k_half_side; ++k) {
@@ -116,7 +129,6 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
         if (c > j) shared.by_y[j][c - j - 1] = y_c;
         if (c == j) {
           shared.sign[row] = -copysign(1.0, alpha);
-          shared.inverse[row] = d_inverse;
           shared.tau[row] = d * copysign(shared.inverse_c[row], alpha);
         }
       }
@@ -126,6 +138,7 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) c_c[odd] = c_c_after[odd], c_j[odd] = c_j_after[odd];
   }
+  if (h == 0) shared.inverse[base + c] = quotient(1, own_d);
 }
 
 /// One thread: 16 elements of a right-hand side x through the triangle of `by`. What `read(j)` reads
@@ -149,10 +162,15 @@ __device__ __forceinline__ void solve_cholesky(GramShared& shared, int base, int
   double x[k_side];
 #pragma unroll
   for (int j = 0; j < k_side; ++j) x[j] = shared.weights[base + j][swizzled(base + j, c)];
+  struct Inverses {
+    double root, pivot;
+  };
   substitute(
-      x, shared.by_c, [&](int j) { return shared.inverse_c[base + j]; },
-      [&](int j, double x_j, double inverse_c) {
-        return shared.weights[base + j][swizzled(base + j, c)] = x_j * inverse_c;
+      x, shared.by_c,
+      [&](int j) { return Inverses{shared.inverse_c[base + j], shared.inverse_pivot[base + j]}; },
+      [&](int j, double x_j, const Inverses& inverse) {
+        shared.weights[base + j][swizzled(base + j, c)] = x_j * inverse.root;
+        return x_j * inverse.pivot;
       });
 }
 

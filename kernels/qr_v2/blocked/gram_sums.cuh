@@ -37,7 +37,7 @@ struct GramShared {
   alignas(16) Substitution by_c, by_l, by_y;
   double size[k_block];     // squared norm of each column
   double tau[k_block];
-  double inverse_c[k_block];  // 1 / C_jj
+  double inverse_c[k_block], inverse_pivot[k_block];  // 1 / C_jj and its square
   double sign[k_block];       // R_j = sign_j C_j
   double inverse[k_block];    // 1 / Y_jj
 };

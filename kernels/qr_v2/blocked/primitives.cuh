@@ -199,12 +199,12 @@ __device__ __forceinline__ double inverse_root(double x) {
   const double error = fma(-(x * y), y, 1.0);
   return fma(fma(error, 0.375, 0.5) * error, y, y);
 }
-/// 1 / x likewise, for |x| from 2^-1022 to 2^1022.
-__device__ __forceinline__ double inverse(double x) {
-  double y;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-  const double error = fma(-x, y, 1.0);
-  return fma(fma(error, error, error), y, y);
+/// y / x likewise, for |x| from 2^-1022 to 2^1022: one operation less behind x than y times 1 / x.
+__device__ __forceinline__ double quotient(double y, double x) {
+  double start;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(start) : "d"(x));
+  const double error = fma(-x, start, 1.0), first = y * start;
+  return fma(fma(error, error, error), first, first);
 }
 
 /// Two BF16 in one word, `first` in the low half, rounded to nearest.
