@@ -20,10 +20,10 @@ using Tile = float[16];
 
 template <int K>
 struct Products {
+  static constexpr int k_pitch = padded(2 * K);  // of a row of reflectors: high parts, then low
   static constexpr int k_pairs = K / 16;  // pairs of 8-column tiles, or steps of 16 reflectors
   using Product = float[2][K / 8][4];     // half, tile of 8 reflectors
   using Operand = std::uint32_t[2][2][k_pairs][4];       // part, half, step
-  using Rows = const std::uint16_t (*)[padded(2 * K)];   // reflectors: high parts, then low
   using Factor = const std::uint16_t (*)[K][padded(K)];  // T: high parts, then low
 
   /// The k-th of the K values that a lane holds of a product.
@@ -50,9 +50,18 @@ struct Products {
     }
   }
 
-  /// product += C^T V over the 16 rows of a tile.
-  __device__ __forceinline__ static void project(Product& product, const Tile& c, Rows rows,
-                                                 int lane) {
+  /// Where, in 16 rows of reflectors, the rows lie
+  /// that a lane names to load tiles: for project() and for update().
+  __device__ __forceinline__ static int project_place(int lane) {
+    return (lane / 8 % 2 * 8 + lane % 8) * k_pitch + lane / 16 * 8;
+  }
+  __device__ __forceinline__ static int update_place(int lane) {
+    return (lane / 16 * 8 + lane % 8) * k_pitch + lane / 8 % 2 * 8;
+  }
+
+  /// product += C^T V over the 16 rows of a tile; `row`: the lane's place in their reflectors.
+  __device__ __forceinline__ static void project(Product& product, const Tile& c,
+                                                 const std::uint16_t* row) {
     std::uint32_t left[2][2][4];  // part, half
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -64,13 +73,11 @@ struct Products {
         left[1][half][q] = pair.low;
       }
     }
-    const int tile = lane / 8;
-    const auto& row = rows[tile % 2 * 8 + lane % 8];
 #pragma unroll
     for (int pair = 0; pair < k_pairs; ++pair) {
       std::uint32_t right[2][4];
-      load_tiles_transposed(right[0], &row[pair * 16 + tile / 2 * 8]);
-      load_tiles_transposed(right[1], &row[K + pair * 16 + tile / 2 * 8]);
+      load_tiles_transposed(right[0], &row[pair * 16]);
+      load_tiles_transposed(right[1], &row[K + pair * 16]);
       multiply_three(product, left[0], left[1], right, pair);
     }
   }
@@ -116,19 +123,17 @@ struct Products {
     }
   }
 
-  /// c += (weights V^T)^T over the 16 rows of a tile.
-  __device__ __forceinline__ static void update(Tile& c, const Operand& weights, Rows rows,
-                                                int lane) {
+  /// c += (weights V^T)^T over the 16 rows of a tile; `row` as for project().
+  __device__ __forceinline__ static void update(Tile& c, const Operand& weights,
+                                                const std::uint16_t* row) {
     float sum[2][2][4];  // half, tile of eight rows
 #pragma unroll
     for (int k = 0; k < 16; ++k) sum[k / 8][k / 4 % 2][k % 4] = c[place(k)];
-    const int tile = lane / 8;
-    const auto& row = rows[tile / 2 * 8 + lane % 8];
 #pragma unroll
     for (int pair = 0; pair < k_pairs; ++pair) {
       std::uint32_t right[2][4];
-      load_tiles(right[0], &row[pair * 16 + tile % 2 * 8]);
-      load_tiles(right[1], &row[K + pair * 16 + tile % 2 * 8]);
+      load_tiles(right[0], &row[pair * 16]);
+      load_tiles(right[1], &row[K + pair * 16]);
 #pragma unroll
       for (int term = 0; term < 3; ++term) {
 #pragma unroll

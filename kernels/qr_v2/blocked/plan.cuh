@@ -36,6 +36,7 @@ struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
   int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
   int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
+  int narrow_warps = 4;     // KBENCH_QR_NARROW: warps that share the rows of a strip ahead, 4 or 2
 };
 
 /// The device addresses of one call.
@@ -224,6 +225,14 @@ inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, const 
   return ranks;
 }
 
+/// Blocks of an apply that a multiprocessor should have room for: as few as hold all of them, and
+/// as many again, since clusters do not fill every one.
+inline int apply_residents(const Plan& plan, std::int64_t blocks) {
+  const std::int64_t wanted = 1 + 2 * blocks / (plan.device.multiprocessors + 1);
+  return wanted < k_blocks_per_multiprocessor ? static_cast<int>(wanted)
+                                              : k_blocks_per_multiprocessor;
+}
+
 template <int K, int CG, int RG>
 void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& most,
                   bool uses_flags) {
@@ -240,15 +249,16 @@ void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mo
   launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
                              : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
   const int fixed = apply_fixed_bytes<K, RG>(RG * launch.ranks > 1);
-  const int share = plan.device.shared_per_multiprocessor / k_blocks_per_multiprocessor -
+  launch.blocks = plan.batch * strips * launch.ranks;
+  const int share = plan.device.shared_per_multiprocessor / apply_residents(plan, launch.blocks) -
                     plan.device.shared_reserved_per_block;
   const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
   const int per_rank = (chunks + launch.ranks - 1) / launch.ranks;
   const int room = (budget - fixed) / k_chunk_bytes;
   const int wanted = room < per_rank ? room : per_rank;
-  const int slots = wanted < k_stages<RG> ? k_stages<RG> : wanted;
+  const int least = per_rank < k_stages<K, RG> ? per_rank : k_stages<K, RG>;
+  const int slots = wanted < least ? least : wanted;
   launch.shared_bytes = fixed + slots * k_chunk_bytes;
-  launch.blocks = plan.batch * strips * launch.ranks;
   launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr,      n,
                   row,     begin,   end,     strips,  launch.ranks, slots};
   plan.launches.push_back(launch);
@@ -278,7 +288,7 @@ inline void add_leftover(Plan& plan, int column) {
                             : reinterpret_cast<const void*>(&factor_leftover<false, false>);
   launch.panel = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
                   n,       column,  ranks,   false,   true};
-  const int slots = k_stages<4>;
+  const int slots = k_stages<k_panel, 4>;
   launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr, n,
                   column,  middle,  end,     1,       ranks,   slots};
   const int apply_bytes = apply_fixed_bytes<k_panel, 4>(true) + slots * k_chunk_bytes;
@@ -325,7 +335,11 @@ inline void add_block_apply(Plan& plan, int column) {
     plan.launches[first].copy = copy;
     return;
   }
-  add_apply_as<k_block, 2, 2>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
+  if (plan.limits.narrow_warps == 2) {
+    add_apply_as<k_block, 2, 2>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
+  } else {
+    add_apply_as<k_block, 1, 4>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
+  }
   add_gram_block(plan, end);
   const std::size_t last = plan.launches.size();
   const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - end));
