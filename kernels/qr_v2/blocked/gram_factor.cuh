@@ -51,15 +51,17 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
       const int j = 2 * m + odd;
-      const double pivot = __shfl_sync(k_full_warp, g[0], odd * k_side + j), own = g[0];
-      const double scaled = quotient(__shfl_sync(k_full_warp, own, odd * k_side + c), pivot);
-#pragma unroll
-      for (int k = 0; k < k_half_side; ++k) {
-        const int i = (2 * (m + k) + h) % k_side;  // of what lies outside nothing is used
-        g[k] = fma(-__shfl_sync(k_full_warp, own, odd * k_side + i), scaled, g[k]);
-      }
+      const double pivot = __shfl_sync(k_full_warp, g[0], odd * k_side + j);
+      const double own = __shfl_sync(k_full_warp, g[0], odd * k_side + c);
+      if (h == odd && c >= 2 * m) shared.by_c[j][c % 2][c / 2 - m] = own;
       own_pivot = c == j ? pivot : own_pivot;
-      if (h == odd && c > j) shared.by_c[j][c - j - 1] = own;
+      warp_barrier();
+      double row[k_half_side];
+#pragma unroll
+      for (int k = 0; k < k_half_side; ++k) row[k] = shared.by_c[j][h][k];
+      const double scaled = quotient(own, pivot);
+#pragma unroll
+      for (int k = 0; k < k_half_side; ++k) g[k] = fma(-row[k], scaled, g[k]);
     }
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) g[k] = g[k + 1];
@@ -77,7 +79,7 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
     const double inverse_c = __shfl_sync(k_full_warp, root_inverse, h * k_side + j);
     if (c >= j) {
       shared.weights[row][swizzled(row, base + c)] =
-          inverse_c * (c == j ? pivot : shared.by_c[j][c - j - 1]);
+          inverse_c * (c == j ? pivot : shared.by_c[j][c % 2][c / 2 - j / 2]);
     }
   }
 }
@@ -112,21 +114,19 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
       const double y_c = __shfl_sync(k_full_warp, x[0], odd * k_side + c) - r_c;
       const double scaled = quotient(y_c, d);
       own_d = c == j ? d : own_d;
-      double x_j[k_half_side];
-#pragma unroll
-      for (int k = 0; k < k_half_side; ++k) {
-        x_j[k] = __shfl_sync(k_full_warp, x[k], h * k_side + j);
-        x[k] = fma(-x_j[k], scaled, x[k]);
-      }
       if (c == j) {
-        double* l = &shared.by_l[j][0] + (h - odd - 1);
-        if (h > odd) l[0] = x_j[0];
 #pragma unroll
-        for (int k = 1; k < k_half_side; ++k) l[2 * k] = x_j[k];
+        for (int k = 0; k < k_half_side; ++k) shared.by_l[j][h][k] = x[k];
       }
+      warp_barrier();
+      double column[k_half_side];
+#pragma unroll
+      for (int k = 0; k < k_half_side; ++k) column[k] = shared.by_l[j][h][k];
+#pragma unroll
+      for (int k = 0; k < k_half_side; ++k) x[k] = fma(-column[k], scaled, x[k]);
       if (h == odd && c >= j) {
         shared.mixed[row][base + c] = r_c;
-        if (c > j) shared.by_y[j][c - j - 1] = y_c;
+        if (c > j) shared.by_y[j][c % 2][c / 2 - m] = y_c;
         if (c == j) {
           shared.sign[row] = -copysign(1.0, alpha);
           shared.tau[row] = d * copysign(shared.inverse_c[row], alpha);
@@ -147,13 +147,21 @@ template <class Read, class Finish>
 __device__ __forceinline__ void substitute(double (&x)[k_side], const Substitution& by,
                                            const Read& read, const Finish& finish) {
 #pragma unroll 1
-  for (int j = 0; j < k_side; ++j) {
-    double coefficients[k_side];  // before anything is stored
+  for (int m = 0; m < k_half_side; ++m) {
+    double coefficients[k_side];  // of x[0] .. x[15]; before anything is stored
+    const auto take = [&](int j) {
 #pragma unroll
-    for (int k = 0; k < k_side; ++k) coefficients[k] = by[j][k];
-    const double done = finish(j, x[0], read(j));
+      for (int k = 0; k < k_side; ++k) coefficients[k] = by[j][k % 2][k / 2];
+    };
+    take(2 * m);
+    const auto even = read(2 * m), odd = read(2 * m + 1);
+    const double first = finish(2 * m, x[0], even);
 #pragma unroll
-    for (int k = 0; k + 1 < k_side; ++k) x[k] = fma(-coefficients[k], done, x[k + 1]);
+    for (int k = 1; k < k_side; ++k) x[k] = fma(-coefficients[k], first, x[k]);
+    take(2 * m + 1);
+    const double second = finish(2 * m + 1, x[1], odd);
+#pragma unroll
+    for (int k = 2; k < k_side; ++k) x[k - 2] = fma(-coefficients[k], second, x[k]);
   }
 }
 
@@ -217,7 +225,7 @@ __device__ __forceinline__ void keep_columns(GramShared& shared, int base, int t
   for (int k = thread; k < k_side * k_side; k += 64) {
     const int i = k / k_side, j = k % k_side;
     if (i > j) {
-      shared.mixed[base + i][base + j] = shared.by_l[j][i - j - 1] * shared.inverse[base + j];
+      shared.mixed[base + i][base + j] = shared.by_l[j][i % 2][i / 2 - j / 2] * shared.inverse[base + j];
     }
   }
 }
@@ -279,7 +287,7 @@ __device__ __forceinline__ void join_inverses(double (&from)[k_block][k_gram_pit
   const int line = team.lane / 4, inner = team.lane % 4, tiles = side / 8;
   const auto each_tile = [&](const auto& work) {
 #pragma unroll 1
-    for (int t = team.warp; t < k_block / 2 / side * tiles * tiles; t += k_gram_warps) {
+    for (int t = team.warp; t < k_block / 2 / side * tiles * tiles; t += team.warps) {
       work(t / (tiles * tiles) * 2 * side, t / tiles % tiles * 8, t % tiles * 8);
     }
     block_barrier();
@@ -309,8 +317,8 @@ __device__ __forceinline__ void join_inverses(double (&from)[k_block][k_gram_pit
 }
 
 /// A panel of zeros below its diagonal is its own R: H = I, as LAPACK has it.
-__device__ __forceinline__ void keep_triangle(GramShared& shared, int thread) {
-  for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
+__device__ __forceinline__ void keep_triangle(GramShared& shared, int thread, int threads) {
+  for (int k = thread; k < k_block * k_block; k += threads) {
     shared.weights[k / k_block][k % k_block] = 0;
   }
   if (thread < k_block) shared.tau[thread] = 0;
@@ -321,7 +329,7 @@ __device__ __forceinline__ void keep_triangle(GramShared& shared, int thread) {
 __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
   const int j = thread % k_block, quarter = thread / k_block;
   double sum = 0;
-  if (quarter <= j / k_side) {  // nothing lies below the diagonal blocks
+  if (quarter <= j / k_side) {  // so no quarter past the fourth; nothing lies below the diagonal blocks
 #pragma unroll 4
     for (int i = quarter * k_side; i < quarter * k_side + k_side; ++i) {
       const double weight = shared.weights[i][swizzled(i, j)];
@@ -329,7 +337,7 @@ __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
     }
   }
   double* parts = &shared.product[0][0];  // Y has been used
-  parts[thread] = sum;
+  if (quarter < 4) parts[thread] = sum;
   block_barrier();
   bool doubt = false;
   if (quarter == 0) {
@@ -342,9 +350,9 @@ __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
 
 /// Keeps the panel's top rows in `mixed`.
 __device__ __forceinline__ void load_top(GramShared& shared, const float* panel, std::int64_t n,
-                                         int thread) {
+                                         int thread, int threads) {
 #pragma unroll 4
-  for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
+  for (int k = thread; k < k_block * k_block; k += threads) {
     shared.mixed[k / k_block][k % k_block] = panel[k / k_block * n + k % k_block];
   }
 }
@@ -353,7 +361,7 @@ __device__ __forceinline__ void load_top(GramShared& shared, const float* panel,
 __device__ __forceinline__ void take_gram(const double* gram, GramShared& shared,
                                           const Team& team) {
 #pragma unroll 1
-  for (int tile = team.warp; tile < k_gram_tiles; tile += k_gram_warps) {
+  for (int tile = team.warp; tile < k_gram_tiles; tile += team.warps) {
     int second = tile, first = 0;
     for (; second >= 8 - first; ++first) second -= 8 - first;
     second += first;
@@ -375,18 +383,18 @@ __device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shar
                                             const Team& team) {
   const int thread = team.warp * 32 + team.lane;
   if (gram[k_below] == 0) {
-    keep_triangle(shared, thread);
+    keep_triangle(shared, thread, team.warps * 32);
     block_barrier();
     return true;
   }
   take_gram(gram, shared, team);
   block_barrier();
-  const bool first = team.warp < 4;  // of the two teams of four warps: the one on C
-  const int member = thread % (k_gram_threads / 2);
+  const bool first = team.warp < 4, second = team.warp / 4 == 1;  // the warps on C, on L and Y
+  const int member = thread % 128;
 #pragma unroll 1
   for (int turn = 0; turn <= k_block / k_side; ++turn) {
     const int base = (first ? turn : turn - 1) * k_side, behind = base + k_side;
-    const bool works = base >= 0 && base < k_block;
+    const bool works = team.warp < 8 && base >= 0 && base < k_block;
     if (works && team.warp == 0) factor_cholesky(shared, base, team.lane);
     if (works && team.warp == 4) factor_triangles(shared, base, team.lane);
     block_barrier();
@@ -394,14 +402,14 @@ __device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shar
       solve_cholesky(shared, base, behind + member);
     }
     if (turn > 0 && team.warp / 2 == 1) keep_columns(shared, base - k_side, thread - 64);
-    if (works && !first && member < k_block) {
+    if (works && second && member < k_block) {
       if (behind + member < k_block) solve_rows(shared, base, behind + member);
-    } else if (works && !first && base + member - k_block < k_block) {
+    } else if (works && second && base + member - k_block < k_block) {
       solve_columns(shared, base, base + member - k_block);
     }
     block_barrier();
     if (works && first) update_gram(shared, base, team.warp, team.lane);
-    if (works && !first) update_top(shared, base, team.warp - 4, team.lane);
+    if (works && second) update_top(shared, base, team.warp - 4, team.lane);
     block_barrier();
   }
   const auto weight = [&](int i, int c) -> double& { return shared.weights[i][swizzled(i, c)]; };

@@ -13,9 +13,9 @@ namespace blocked {
 
 /// Runs work(i, c) for this warp's 8 x 8 tiles (i, c) on and above the diagonal.
 template <class Work>
-__device__ __forceinline__ void each_upper_tile(int warp, const Work& work) {
+__device__ __forceinline__ void each_upper_tile(const Team& team, const Work& work) {
 #pragma unroll 1
-  for (int slot = warp; slot < k_gram_tiles; slot += k_gram_warps) {
+  for (int slot = team.warp; slot < k_gram_tiles; slot += team.warps) {
     int tile = slot, i = 0;
     for (; tile >= 8 - i; ++i) tile -= 8 - i;
     work(i, i + tile);
@@ -25,7 +25,7 @@ __device__ __forceinline__ void each_upper_tile(int warp, const Work& work) {
 /// product = R M. Both are upper triangles; the tiles below the diagonal are left alone.
 __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
-  each_upper_tile(team.warp, [&](int i, int c) {
+  each_upper_tile(team, [&](int i, int c) {
     double sum[2] = {};
 #pragma unroll 2
     for (int k = i * 8; k < c * 8 + 8; k += 4) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Tea
 /// The strict upper triangle of U = I + striu(V^T V) D in the place of R, V^T V = -L^T product.
 __device__ __forceinline__ void find_reflector_gram(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
-  each_upper_tile(team.warp, [&](int i, int c) {
+  each_upper_tile(team, [&](int i, int c) {
     double sum[2] = {};
 #pragma unroll 2
     for (int k = i * 8; k < c * 8 + 8; k += 4) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ void write_gram_factor(float* block, GramShared& shar
     join_inverses(shared.mixed, inverse_at, side, team);
   }
 #pragma unroll 4
-  for (int k = thread; k < k_block * k_block; k += k_gram_threads) {
+  for (int k = thread; k < k_block * k_block; k += team.warps * 32) {
     const int i = k / k_block, c = k % k_block;
     block[k] = i <= c ? static_cast<float>(shared.tau[i] * shared.product[i][c]) : 0;
   }
@@ -125,6 +125,21 @@ __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int co
       tail.reflectors + static_cast<std::int64_t>(row) * k_reflector_pitch + column;
   *reinterpret_cast<uint2*>(pair) = {first.high, second.high};
   *reinterpret_cast<uint2*>(pair + k_block) = {first.low, second.low};
+}
+
+constexpr int k_tail_units = 16 * (k_block / 4);  // of four columns: 16 rows of a warp
+
+/// Shared memory of a panel: the rows of the warps beyond the eighth follow the rest.
+constexpr int gram_shared_bytes(int warps) {
+  return static_cast<int>(sizeof(GramShared)) +
+         (warps - k_gram_warps) * k_tail_units * static_cast<int>(sizeof(float4));
+}
+
+/// A warp's 16 rows of the tail, over `product` for the first eight.
+__device__ __forceinline__ float4* tail_rows(GramShared& shared, int warp) {
+  return warp < k_gram_warps
+             ? reinterpret_cast<float4*>(&shared.product[0][0]) + warp * k_tail_units
+             : reinterpret_cast<float4*>(&shared + 1) + (warp - k_gram_warps) * k_tail_units;
 }
 
 /// Where four neighbouring columns of a row of the tail lie on their way: the eight lanes that read
@@ -162,10 +177,14 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
                                            const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
   const int first = tail.rows.begin > k_block ? tail.rows.begin : k_block;
-  float4* own = reinterpret_cast<float4*>(&shared.product[0][0]) + team.warp * 16 * (k_block / 4);
+  float4* own = tail_rows(shared, team.warp);
+  // The swizzle of rows 16 q + 4 inner + s depends on `inner` alone.
+  const int row = inner * 4, column = line / 2 * 4 + line % 2;
+  const double* weights[2] = {&shared.weights[row][swizzled(row, column)],
+                              &shared.weights[row][swizzled(row, column + 2)]};
   fetch_tail(own, tail, first + team.warp * 16, team.lane);
 #pragma unroll 1
-  for (int base = first + team.warp * 16; base < tail.rows.end; base += k_gram_warps * 16) {
+  for (int base = first + team.warp * 16; base < tail.rows.end; base += team.warps * 16) {
     copy_wait<0>();
     warp_barrier();
     float p[2][4][4];
@@ -179,7 +198,7 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
       }
     }
     warp_barrier();
-    fetch_tail(own, tail, base + k_gram_warps * 16, team.lane);
+    fetch_tail(own, tail, base + team.warps * 16, team.lane);
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
       double v[2][4] = {};  // e, then value and half as the product has them
@@ -187,12 +206,11 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
       for (int q = 0; q <= u; ++q) {
 #pragma unroll
         for (int s = 0; s < 4; s += 2) {
-          const int row = q * 16 + inner * 4 + s, column = u * 16 + line / 2 * 4 + line % 2;
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
+            const double* weight = weights[e] + (q * 16 + s) * k_block + u * 16;
             multiply_add(v[e], {p[0][q][s], p[1][q][s], p[0][q][s + 1], p[1][q][s + 1]},
-                         {shared.weights[row][swizzled(row, column + 2 * e)],
-                          shared.weights[row + 1][swizzled(row + 1, column + 2 * e)]});
+                         {weight[0], weight[k_block]});
           }
         }
       }
@@ -207,8 +225,8 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
 
 /// The panel's top 64 rows: R and L into H, the unit triangle L into V.
 __device__ __forceinline__ void write_top(const GramTail& tail, const GramShared& shared,
-                                          int thread) {
-  for (int k = thread; k < k_block * k_block / 2; k += k_gram_threads) {
+                                          int thread, int threads) {
+  for (int k = thread; k < k_block * k_block / 2; k += threads) {
     const int row = k / (k_block / 2), column = k % (k_block / 2) * 2;
     float v[2];
 #pragma unroll
@@ -227,12 +245,12 @@ __device__ __forceinline__ void write_top(const GramTail& tail, const GramShared
 
 /// Grid: batch x ranks blocks, which share out the panel's rows by 64; the first holds the top.
 /// The panel has 64 columns and at least as many rows.
-template <bool Cluster>
-__global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
+template <bool Cluster, int Warps>
+__global__ void __launch_bounds__(Warps * 32, 16 / Warps)
     factor_gram_panel(const PanelTask task) {
   GramShared& shared = shared_as<GramShared>();
   const int thread = static_cast<int>(threadIdx.x);
-  const Team team{thread % 32, thread / 32, k_gram_warps, Cluster ? cluster_rank() : 0,
+  const Team team{thread % 32, thread / 32, Warps, Cluster ? cluster_rank() : 0,
                   Cluster ? task.ranks : 1};
   const std::int64_t n = task.n;
   const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / team.ranks;
@@ -248,7 +266,7 @@ __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
                       rows,
                       task.n % 4 == 0};
 
-  load_top(shared, tail.source, n, thread);
+  load_top(shared, tail.source, n, thread, Warps * 32);
   const double* gram =
       sum_gram<Cluster>(shared, {tail.source, n, rows, tail.vector}, team);
   const bool done = factor_gram(gram, shared, team);
@@ -257,7 +275,7 @@ __global__ void __launch_bounds__(k_gram_threads, Cluster ? 1 : 2)
   write_tail(tail, shared, team);
   copy_wait<0>();
   if (team.rank == 0) {
-    write_top(tail, shared, thread);
+    write_top(tail, shared, thread, Warps * 32);
     if (thread < k_block) {
       task.tau[matrix * n + task.column + thread] = static_cast<float>(shared.tau[thread]);
     }

@@ -12,9 +12,9 @@
 
 namespace blocked {
 
-constexpr int k_gram_warps = 8;
-constexpr int k_gram_threads = k_gram_warps * 32;
-constexpr int k_gram_splits = 2;           // shares of the rows; four warps each share the tiles
+constexpr int k_gram_warps = 8;        // where two panels share a multiprocessor
+constexpr int k_wide_gram_warps = 16;  // where a panel has one for itself
+constexpr int k_gram_splits = 2;           // copies of the sums; four warps each share the tiles
 constexpr int k_gram_products = 5;         // of 16 x 8, by one warp
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
 constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
@@ -22,9 +22,9 @@ constexpr int k_gram_values = k_gram_tiles * 64 + 2;
 constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
 constexpr int k_side = 16;                  // columns of a diagonal block
 
-/// Coefficients of one diagonal block's substitution: [j][k] multiplies element j + 1 + k; what lies
-/// beyond the block is never set and multiplies what is never used.
-using Substitution = double[k_side][k_side];
+/// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) + h;
+/// what lies beyond the block is never set and multiplies what is never used.
+using Substitution = double[k_side][2][k_side / 2];
 
 /// Shared memory of a Gram panel. The union separates what no two phases need at once.
 struct GramShared {
@@ -83,11 +83,12 @@ struct GramWalk {
            number % k_gram_stages * k_stage_rows * (k_block / 4);
   }
   /// Starts the copy of stage `number`; rows outside become zero.
-  __device__ __forceinline__ void fetch(GramShared& shared, int number, int thread) const {
+  __device__ __forceinline__ void fetch(GramShared& shared, int number, int thread,
+                                        int threads) const {
 #pragma unroll
-    for (int k = 0; k < k_stage_rows * k_block / 4 / k_gram_threads; ++k) {
-      const int line = thread / (k_block / 4) + k * (k_gram_threads / (k_block / 4));
-      const int unit = thread % (k_block / 4), row = rows.begin + number * k_stage_rows + line;
+    for (int k = thread; k < k_stage_rows * k_block / 4; k += threads) {
+      const int line = k / (k_block / 4), unit = k % (k_block / 4);
+      const int row = rows.begin + number * k_stage_rows + line;
       const bool inside = row < rows.end;
       const float* from = panel + (inside ? row : 0) * n + unit * 4;
       float4* to = stage(shared, number) + staged_unit(line, unit);
@@ -116,13 +117,13 @@ __host__ __device__ constexpr GramProduct gram_product(int quarter, int k) {
   return {pair, index - (pair == 0 ? 0 : pair == 1 ? 6 : pair == 2 ? 10 : 12)};
 }
 
-/// Adds a quarter of the products over this warp's half of a stage: 16 rows, eight at a time. A lane
+/// Adds a quarter of the products over this warp's share of a stage, eight rows at a time. A lane
 /// reads rows lane % 4 and four below of its columns 8 (lane / 4) .. + 7.
 template <int Quarter>
 __device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], const float4* stage,
-                                          int split, int lane) {
+                                          int split, int splits, int lane) {
 #pragma unroll 1
-  for (int first = split * 8; first < k_stage_rows; first += k_gram_splits * 8) {
+  for (int first = split * 8; first < k_stage_rows; first += splits * 8) {
     double x[2][8];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -144,19 +145,20 @@ __device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], con
   }
 }
 
-/// One warp's products into its copy of the sums.
+/// One warp's products into its copy of the sums, as the first or added to what is there.
 template <int Quarter>
 __device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
-                                         const double (&sum)[k_gram_products][4], int lane) {
+                                         const double (&sum)[k_gram_products][4], int lane,
+                                         bool first) {
 #pragma unroll
   for (int k = 0; k < k_gram_products; ++k) {
     const int pair = gram_product(Quarter, k).pair, second = gram_product(Quarter, k).second;
-    double* at = &to[2 * lane];
-    at[gram_tile(2 * pair, second) * 64] = sum[k][0];
-    at[gram_tile(2 * pair, second) * 64 + 1] = sum[k][1];
-    if (2 * pair + 1 <= second) {
-      at[gram_tile(2 * pair + 1, second) * 64] = sum[k][2];
-      at[gram_tile(2 * pair + 1, second) * 64 + 1] = sum[k][3];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (2 * pair + half > second) continue;
+      double* at = &to[2 * lane + gram_tile(2 * pair + half, second) * 64];
+      at[0] = (first ? 0 : at[0]) + sum[k][2 * half];
+      at[1] = (first ? 0 : at[1]) + sum[k][2 * half + 1];
     }
   }
 }
@@ -173,11 +175,12 @@ __device__ __forceinline__ void by_quarter(int warp, const Work& work) {
 }
 
 /// Whether this thread sees anything but zeros below the panel's diagonal in a stage.
-__device__ __forceinline__ bool sees_below(const float4* stage, int first_row, int thread) {
+__device__ __forceinline__ bool sees_below(const float4* stage, int first_row, int thread,
+                                           int threads) {
   const auto* words = reinterpret_cast<const float*>(stage);
   bool below = false;
 #pragma unroll
-  for (int k = thread; k < k_stage_rows * k_block; k += k_gram_threads) {
+  for (int k = thread; k < k_stage_rows * k_block; k += threads) {
     const int line = k / k_block, c = k % k_block;
     const float x = words[staged_unit(line, c / 4) * 4 + c % 4];
     below |= first_row + line > c && magnitude(x) != 0;
@@ -189,30 +192,37 @@ __device__ __forceinline__ bool sees_below(const float4* stage, int first_row, i
 template <bool Cluster>
 __device__ __forceinline__ const double* sum_gram(GramShared& shared, const GramWalk& walk,
                                                   const Team& team) {
-  const int thread = team.warp * 32 + team.lane;
+  const int thread = team.warp * 32 + team.lane, threads = team.warps * 32;
+  const int split = team.warp / 4, splits = team.warps / 4;
   const int stages = (walk.rows.end - walk.rows.begin + k_stage_rows - 1) / k_stage_rows;
 #pragma unroll 1
-  for (int k = 0; k < k_gram_stages - 1; ++k) walk.fetch(shared, k, thread);
+  for (int k = 0; k < k_gram_stages - 1; ++k) walk.fetch(shared, k, thread, threads);
   double sum[k_gram_products][4] = {};
   bool below = false;
 #pragma unroll 1
   for (int k = 0; k < stages; ++k) {
     copy_wait<k_gram_stages - 2>();
     block_barrier();  // the stage has arrived, and the one before it is read no more
-    walk.fetch(shared, k + k_gram_stages - 1, thread);
+    walk.fetch(shared, k + k_gram_stages - 1, thread, threads);
     const float4* stage = GramWalk::stage(shared, k);
-    if (!below) below = sees_below(stage, walk.rows.begin + k * k_stage_rows, thread);
+    if (!below) below = sees_below(stage, walk.rows.begin + k * k_stage_rows, thread, threads);
     by_quarter(team.warp, [&](auto quarter) {
-      add_stage<quarter>(sum, stage, team.warp / 4, team.lane);
+      add_stage<quarter>(sum, stage, split, splits, team.lane);
     });
   }
   copy_wait<0>();
-  by_quarter(team.warp, [&](auto quarter) {
-    put_sums<quarter>(shared.sums[team.warp / 4], sum, team.lane);
-  });
+#pragma unroll 1
+  for (int turn = 0; turn < splits / k_gram_splits; ++turn) {
+    if (split / k_gram_splits == turn) {
+      by_quarter(team.warp, [&](auto quarter) {
+        put_sums<quarter>(shared.sums[split % k_gram_splits], sum, team.lane, turn == 0);
+      });
+    }
+    block_barrier();
+  }
   const bool any = block_any(below);
 #pragma unroll 3
-  for (int k = thread; k < k_below; k += k_gram_threads) shared.sums[0][k] += shared.sums[1][k];
+  for (int k = thread; k < k_below; k += threads) shared.sums[0][k] += shared.sums[1][k];
   if (thread == 0) shared.sums[0][k_below] = any ? 1 : 0;
   if constexpr (!Cluster) {
     block_barrier();
@@ -223,7 +233,7 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
   const int end =
       (team.rank + 1) * share < k_gram_values - 1 ? (team.rank + 1) * share : k_gram_values - 1;
 #pragma unroll 1
-  for (int k = team.rank * share + thread; k < end; k += k_gram_threads) {
+  for (int k = team.rank * share + thread; k < end; k += threads) {
     double parts[k_max_ranks];
 #pragma unroll
     for (int rank = 0; rank < k_max_ranks; ++rank) {

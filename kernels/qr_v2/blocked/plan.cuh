@@ -122,9 +122,10 @@ const void* panel_kernel(int rows_per_thread) {
   }
 }
 
-inline const void* gram_kernel(int ranks) {
-  return ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true>)
-                   : reinterpret_cast<const void*>(&factor_gram_panel<false>);
+inline const void* gram_kernel(int ranks, int warps) {
+  if (warps == k_gram_warps) return reinterpret_cast<const void*>(&factor_gram_panel<false, 8>);
+  return ranks > 1 ? reinterpret_cast<const void*>(&factor_gram_panel<true, 16>)
+                   : reinterpret_cast<const void*>(&factor_gram_panel<false, 16>);
 }
 
 /// Blocks that share a Gram panel of m rows: doubled while all of them find a free multiprocessor
@@ -159,9 +160,11 @@ inline void add_gram_panel(Plan& plan, int column) {
   launch.reads_input = column == 0;
   launch.uses_flags = true;
   launch.ranks = gram_ranks(plan, m);
-  launch.threads = k_gram_threads;
-  launch.shared_bytes = static_cast<int>(sizeof(GramShared));
-  launch.kernel = gram_kernel(launch.ranks);
+  const bool alone = launch.ranks > 1 || plan.batch <= plan.device.multiprocessors;
+  const int warps = alone ? k_wide_gram_warps : k_gram_warps;
+  launch.threads = warps * 32;
+  launch.shared_bytes = gram_shared_bytes(warps);
+  launch.kernel = gram_kernel(launch.ranks, warps);
   launch.blocks = plan.batch * launch.ranks;
   launch.panel = {nullptr, nullptr, nullptr,      nullptr, nullptr, nullptr,
                   n,       column,  launch.ranks, false,   true};
