@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "../problems/factors.h"
 #include "catch.h"
+#include "problems/eigh_py.h"
 #include "spectra.h"
 #include "tridiagonal/eigensolver.cuh"
 
@@ -192,6 +194,21 @@ TEST_CASE("the reduced form of every spectrum is solved to FP32 accuracy") {
       INFO(name << ", n = " << n);
       const Tridiagonal t = reduced(planted(spectrum(name, n), draws));
       require_small(errors_of(t), static_cast<std::size_t>(n));
+    }
+  }
+}
+
+TEST_CASE("the reduced form of every case of the problem is solved to FP32 accuracy") {
+  constexpr std::int64_t batch = 4;
+  for (const std::string_view kind : kbench::eigh_py().info().cases) {
+    for (const std::int64_t n : {1, 2, 3, 8, 33, 64, 129}) {
+      const std::vector<float> a = generated(kbench::eigh_py(), kind, batch, n);
+      for (std::int64_t k = 0; k < batch; ++k) {
+        INFO(kind << ", n = " << n << ", matrix " << k);
+        const auto from = a.begin() + k * n * n;
+        const Tridiagonal t = reduced(std::vector<float>(from, from + n * n));
+        require_small(errors_of(t), static_cast<std::size_t>(n));
+      }
     }
   }
 }

@@ -58,7 +58,8 @@ void run_reduction(int ranks, tridiagonal::Home home, const tridiagonal::ReduceT
 
 Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditions& conditions) {
   using namespace tridiagonal;
-  const Plan plan = make_plan(1, n, device_of(conditions.shared_bytes), conditions.ranks);
+  const Products products = conditions.precise ? Products::full : Products::half_pairs;
+  const Plan plan = make_plan(1, n, products, device_of(conditions.shared_bytes), conditions.ranks);
   if (plan.ranks == 0) throw std::runtime_error("no plan for this size");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   const auto size = static_cast<std::size_t>(n);
@@ -76,6 +77,7 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditi
   if (conditions.all_fail) solve.limit = -1;
   const SolveTask again = solve_task(plan, buffers, true);
   const TransformTask transform = transform_task(plan, buffers);
+  const PlainTask plain = plain_task(plan, buffers);
   launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
          [&] { run_reduction(plan.ranks, plan.home, reduce_task(plan, buffers)); });
   launch(1, k_solve_threads, 1, 64, [&] { prepare_rows(solve); });
@@ -86,13 +88,15 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditi
          [&] { solve_pairs(again); });
   launch(reflector_blocks(n), k_reflector_threads, 1, sizeof(ReflectorShared),
          [&] { prepare_reflectors(reflector_task(plan, buffers)); });
-  launch(transform.strips, k_transform_threads, 1, sizeof(TransformShared), [&] {
-    if (n % 4 == 0) {
-      transform_vectors<true>(transform);
-    } else {
-      transform_vectors<false>(transform);
-    }
-  });
+  launch(conditions.precise ? 0 : transform.strips, k_transform_threads, 1, sizeof(TransformShared),
+         [&] {
+           if (n % 4 == 0) {
+             transform_vectors<true>(transform);
+           } else {
+             transform_vectors<false>(transform);
+           }
+         });
+  launch(plain.strips, k_plain_threads, 1, sizeof(PlainShared), [&] { transform_plainly(plain); });
   return pairs;
 }
 

@@ -1,4 +1,4 @@
-// One call of the eigh_py kernel `tridiagonal` on the emulated machine.
+// One call of the eigh_py kernel `tridiagonal`, or `precise`, on the emulated machine.
 #pragma once
 
 #include <vector>
@@ -18,6 +18,7 @@ struct Conditions {
   bool backwards = false;
   int shared_bytes = 227 * 1024;  // of a thread block of the device
   bool all_fail = false;          // whether the certificate is refused to every matrix
+  bool precise = false;           // the kernel
 };
 
 /// `a` is [n, n]. All memory but `a` holds NaN before the call.

@@ -158,5 +158,29 @@ TEST_CASE("a matrix that is refused its certificate is solved again, and passes"
     const Eigenpairs once = eigenpairs_emulated(a, 40, {});
     CHECK(once.flagged == 0);
     CHECK(again.q != once.q);
+    // By the path of the other kernel, and by nothing else.
+    conditions.precise = true;
+    CHECK(eigenpairs_emulated(a, 40, conditions).q == again.q);
+  }
+}
+
+// A column of Q^T Q - I has n entries of some eps each.
+TEST_CASE("the precise kernel's eigenvectors are orthogonal to 2 n eps") {
+  struct Row {
+    int n;
+    const char* spectrum;
+  };
+  const Row rows[] = {{1, "psd"},        {2, "psd"},       {3, "spectrum"}, {33, "repeated"},
+                      {64, "clustered"}, {65, "spectrum"}, {66, "rankdef"}, {130, "lapack_even"}};
+  std::mt19937 draws(12);
+  for (const Row& row : rows) {
+    INFO(row.spectrum << ", n = " << row.n);
+    const std::vector<float> a = planted(spectrum(row.spectrum, row.n), draws);
+    Conditions conditions;
+    conditions.precise = true;
+    const Eigenpairs precise = eigenpairs_emulated(a, row.n, conditions);
+    require_certified(a, precise, row.n);
+    CHECK(100 * gates_of(a, precise, row.n).orthogonality <= 2);
+    CHECK(precise.l == eigenpairs_emulated(a, row.n, {}).l);
   }
 }

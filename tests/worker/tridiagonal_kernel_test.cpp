@@ -1,5 +1,5 @@
-// The eigh_py kernel `tridiagonal` in front of a real worker on a GPU: half of every gate, and no
-// matrix solved twice, on shapes and matrices that no task file has.
+// The eigh_py kernels `tridiagonal` and `precise` in front of a real worker on a GPU: half of every
+// gate, and no matrix solved twice, on shapes and matrices that no task file has.
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,10 @@ using namespace kbench::test;
 
 namespace {
 
-Job job_of(std::int64_t batch, std::int64_t n, const char* kind) {
-  return make_job(JobKind::check, kernel_path("eigh_py", "tridiagonal"), "eigh_py", batch, n, kind);
+constexpr const char* k_kernels[] = {"tridiagonal", "precise"};
+
+Job job_of(const char* kernel, std::int64_t batch, std::int64_t n, const char* kind) {
+  return make_job(JobKind::check, kernel_path("eigh_py", kernel), "eigh_py", batch, n, kind);
 }
 
 void require_half_of_each_gate(const Job& job) {
@@ -56,7 +58,7 @@ float wilkinson(std::int64_t i, std::int64_t j, float glue) {
 
 }  // namespace
 
-TEST_CASE("the tridiagonal kernel takes matrices of any size", "[gpu]") {
+TEST_CASE("the tridiagonal kernels take matrices of any size", "[gpu]") {
   struct Row {
     std::int64_t batch, n;
     const char* kind;
@@ -75,13 +77,15 @@ TEST_CASE("the tridiagonal kernel takes matrices of any size", "[gpu]") {
                       {2, 301, "nearrank"},
                       {3, 400, "lapack_identity"},
                       {133, 96, "rowscale"}};
-  for (const Row& row : rows) {
-    CAPTURE(row.batch, row.n, row.kind);
-    require_half_of_each_gate(job_of(row.batch, row.n, row.kind));
+  for (const char* kernel : k_kernels) {
+    for (const Row& row : rows) {
+      CAPTURE(kernel, row.batch, row.n, row.kind);
+      require_half_of_each_gate(job_of(kernel, row.batch, row.n, row.kind));
+    }
   }
 }
 
-TEST_CASE("the tridiagonal kernel takes extreme magnitudes and exact duplicates", "[gpu]") {
+TEST_CASE("the tridiagonal kernels take extreme magnitudes and exact duplicates", "[gpu]") {
   struct Row {
     const char* name;
     std::int64_t n;
@@ -99,11 +103,13 @@ TEST_CASE("the tridiagonal kernel takes extreme magnitudes and exact duplicates"
       {"glued", 504, [](auto i, auto j) { return wilkinson(i, j, 1e-4f); }},
   };
   TemporaryFolder folder("tridiagonal_kernel");
-  for (const Row& row : rows) {
-    CAPTURE(row.name);
-    Job job = job_of(1, row.n, "dense");
-    job.spec.input_path = folder / "a.npy";
-    write_npy(job.spec.input_path, {row.n, row.n}, matrix_of(row.n, row.entry).data());
-    require_half_of_each_gate(job);
+  for (const char* kernel : k_kernels) {
+    for (const Row& row : rows) {
+      CAPTURE(kernel, row.name);
+      Job job = job_of(kernel, 1, row.n, "dense");
+      job.spec.input_path = folder / "a.npy";
+      write_npy(job.spec.input_path, {row.n, row.n}, matrix_of(row.n, row.entry).data());
+      require_half_of_each_gate(job);
+    }
   }
 }

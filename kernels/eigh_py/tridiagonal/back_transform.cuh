@@ -19,6 +19,7 @@ struct TransformTask {
   const float* norms;          // [batch, n]
   const std::uint16_t* pairs;  // as ReflectorTask has them
   const float* factors;
+  const unsigned* flags;  // [batch]: flagged matrices are left to transform_plainly
   int n;
   int strips;  // of k_strip_columns columns
 };
@@ -197,6 +198,7 @@ __global__ void __launch_bounds__(k_transform_threads, 3)
     transform_vectors(const TransformTask task) {
   const int thread = thread_index(), lane = thread % 32;
   const std::int64_t matrix = block_index() / task.strips, n = task.n;
+  if (task.flags[matrix] != 0) return;
   const int strip = static_cast<int>(block_index() % task.strips);
   const Transformer<Vector> transformer{
       task,

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "back_transform.cuh"
+#include "back_transform_plain.cuh"
 #include "reduce.cuh"
 #include "solve.cuh"
 
@@ -22,6 +23,9 @@ struct DeviceFacts {
   std::array<int, 5> teams;
 };
 
+/// What the back-transformation multiplies: FP16 pairs on the tensor cores, or FP32.
+enum class Products { half_pairs, full };
+
 /// Byte offsets into the workspace.
 struct Workspace {
   std::uint64_t reflectors, tau, diagonal, coupling, down, spill, outside, rows, bound, pivots,
@@ -30,6 +34,7 @@ struct Workspace {
 
 struct Plan {
   std::int64_t batch, n;
+  Products products;
   int ranks;  // thread blocks that reduce a matrix; 0 where none of the choices fits
   Home home;  // of the reduction's vectors
   int resident, spilled;
@@ -107,7 +112,8 @@ inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device
   return inside.fits ? inside : choose_spread(batch, n, Home::outside, device, asked);
 }
 
-inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, const Spread& s) {
+inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, Products products,
+                                  const Spread& s) {
   Workspace w{};
   const auto take = [&w](std::int64_t elements, std::size_t size) {
     const std::uint64_t from = w.bytes;
@@ -127,15 +133,24 @@ inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, const Spre
   w.pivots = take(batch * n * n, sizeof(double));
   w.norms = take(batch * n, sizeof(float));
   w.flags = take(batch, sizeof(unsigned));
-  w.pairs = take(batch * blocks * n * k_reflector_pitch, sizeof(std::uint16_t));
+  const bool in_pairs = products == Products::half_pairs;
+  w.pairs = take(in_pairs ? batch * blocks * n * k_reflector_pitch : 0, sizeof(std::uint16_t));
   w.factors = take(batch * blocks * k_factor_elements, sizeof(float));
   return w;
 }
 
-inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device, int asked) {
+inline Plan make_plan(std::int64_t batch, std::int64_t n, Products products,
+                      const DeviceFacts& device, int asked) {
   const Spread s = choose_spread(batch, static_cast<int>(n), device, asked);
-  return {batch,      n,         s.fits ? s.ranks : 0, s.home,
-          s.resident, s.spilled, s.shared_bytes,       divide_workspace(batch, n, s)};
+  return {batch,
+          n,
+          products,
+          s.fits ? s.ranks : 0,
+          s.home,
+          s.resident,
+          s.spilled,
+          s.shared_bytes,
+          divide_workspace(batch, n, products, s)};
 }
 
 /// The addresses of one call.
@@ -191,8 +206,10 @@ inline SolveTask solve_task(const Plan& plan, const Buffers& b, bool again) {
 
 inline ReflectorTask reflector_task(const Plan& plan, const Buffers& b) {
   const Workspace& w = plan.workspace;
-  return {part<float>(b, w.reflectors), part<float>(b, w.tau), part<std::uint16_t>(b, w.pairs),
-          part<float>(b, w.factors), static_cast<int>(plan.n)};
+  const bool in_pairs = plan.products == Products::half_pairs;
+  return {part<float>(b, w.reflectors), part<float>(b, w.tau),
+          in_pairs ? part<std::uint16_t>(b, w.pairs) : nullptr, part<float>(b, w.factors),
+          static_cast<int>(plan.n)};
 }
 
 inline TransformTask transform_task(const Plan& plan, const Buffers& b) {
@@ -202,8 +219,22 @@ inline TransformTask transform_task(const Plan& plan, const Buffers& b) {
           part<float>(b, w.norms),
           part<std::uint16_t>(b, w.pairs),
           part<float>(b, w.factors),
+          part<unsigned>(b, w.flags),
           n,
           (n + k_strip_columns - 1) / k_strip_columns};
+}
+
+/// Of all matrices, or of the flagged ones where the others are transformed in pairs.
+inline PlainTask plain_task(const Plan& plan, const Buffers& b) {
+  const Workspace& w = plan.workspace;
+  const int n = static_cast<int>(plan.n);
+  return {b.q,
+          part<float>(b, w.norms),
+          part<float>(b, w.reflectors),
+          part<float>(b, w.factors),
+          plan.products == Products::full ? nullptr : part<unsigned>(b, w.flags),
+          n,
+          (n + k_plain_side - 1) / k_plain_side};
 }
 
 }  // namespace tridiagonal

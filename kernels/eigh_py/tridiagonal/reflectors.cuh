@@ -36,7 +36,8 @@ __device__ __forceinline__ HalfPair split(float first, float second) {
 struct ReflectorTask {
   const float* reflectors;  // [batch, n, n]: v_j in row j, its entries from j + 1 on
   const float* tau;         // [batch, n]
-  std::uint16_t* pairs;  // [batch, reflector_blocks, n, k_reflector_pitch]; block b: rows >= 64 b
+  std::uint16_t* pairs;  // [batch, reflector_blocks, n, k_reflector_pitch]; block b: rows >= 64 b;
+                         // null where nobody reads them
   float* factors;        // [batch, reflector_blocks, k_block, k_block]: T, zeros below
   int n;
 };
@@ -119,7 +120,7 @@ struct ReflectorBlock {
     for (int row = block * k_block; row < task.n; row += k_block) {
       load_tile(row);
       block_barrier();
-      store_pairs(row);
+      if (task.pairs != nullptr) store_pairs(row);
       add_gram(gram);
       block_barrier();
     }
