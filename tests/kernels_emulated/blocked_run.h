@@ -17,6 +17,7 @@ struct EmulatedFacts {
   bool fast_double = true;
   bool look_ahead = false;
   bool gram_steps = false;  // the steps of a Gram panel one at a time
+  int narrow_warps = 4;     // that share the rows of a strip ahead
 };
 
 struct Factored {

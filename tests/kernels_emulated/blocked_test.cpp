@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "blocked_run.h"
 #include "catch.h"
@@ -160,14 +161,27 @@ TEST_CASE("blocks that share a panel factor it within the gates, whichever panel
 }
 
 TEST_CASE("panels ahead of the updates factor within the gates, in a copy of their own") {
-  for (const int n : {129, 193, 261, 332}) {
+  for (const auto& [n, narrow_warps] :
+       {std::pair{129, 4}, {193, 4}, {261, 4}, {332, 4}, {193, 2}, {332, 2}}) {
     for (const bool equal : {false, true}) {
-      CAPTURE(n, equal);
+      CAPTURE(n, narrow_warps, equal);
       std::vector<float> a = draw(n, 11);
       if (equal) repeat_columns(a, n);
-      const Factored factored = factor_emulated(a, 1, n, {132, true, true, true}, Order::backward);
+      const Factored factored =
+          factor_emulated(a, 1, n, {132, true, true, true, false, narrow_warps}, Order::backward);
       check_gates(a, factored, n);
       CHECK(any_doubt(factored) == equal);
+    }
+  }
+}
+
+TEST_CASE("strips of more rows than shared memory holds are applied within the gates") {
+  for (const int n : {196, 197}) {
+    for (const float scale : {1.0f, 0x1p-64f, 0x1p-128f}) {
+      CAPTURE(n, scale);
+      std::vector<float> a = draw(n, 13);
+      for (float& x : a) x *= scale;
+      check_gates(a, factor_emulated(a, 1, n, {1, false}, Order::warps_backward), n);
     }
   }
 }
