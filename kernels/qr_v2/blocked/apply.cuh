@@ -54,39 +54,31 @@ struct Applier {
   /// Pass 1: product = `lift` C^T V over this warp's rows; all bits of the magnitudes of C it saw.
   __device__ __forceinline__ unsigned project(Product& product, float lift) const {
     unsigned seen = 0;
-    chunks.template for_each<true>(Math::project_place(lane),
-                                   [&](const float4* tile, const std::uint16_t* row) {
-                                     Tile c;
-                                     Chunks::take_tile(c, tile);
+    const auto add = [&](const float4* tile, const std::uint16_t* row) {
+      Tile c;
+      Chunks::take_tile(c, tile);
 #pragma unroll
-                                     for (int k = 0; k < 16; ++k) seen |= __float_as_uint(c[k]);
-                                     if (lift != 1) {
+      for (int k = 0; k < 16; ++k) seen |= __float_as_uint(c[k]);
+      if (lift != 1) {
 #pragma unroll
-                                       for (int k = 0; k < 16; ++k) c[k] *= lift;
-                                     }
-                                     Math::project(product, c, row);
-                                   });
+        for (int k = 0; k < 16; ++k) c[k] *= lift;
+      }
+      Math::project(product, c, row);
+    };
+    chunks.template for_each<true>(Math::project_place(lane), add);
     return magnitude(__uint_as_float(seen));
   }
 
-  /// Pass 2: C += `1 / lift` (weights V^T).
-  __device__ __forceinline__ void update(const Operand& weights, float lift) const {
+  /// Pass 2: C += `down` (weights V^T).
+  __device__ __forceinline__ void update(const Operand& weights, float down) const {
     auto target = chunks.target_of(chunks.count - 1);
-    chunks.template for_each<false>(Math::update_place(lane),
-                                    [&](const float4* tile, const std::uint16_t* row) {
-                                      Tile c;
-                                      Chunks::take_tile(c, tile);
-                                      if (lift != 1) {
-#pragma unroll
-                                        for (int k = 0; k < 16; ++k) c[k] *= lift;
-                                      }
-                                      Math::update(c, weights, row);
-                                      if (lift != 1) {
-#pragma unroll
-                                        for (int k = 0; k < 16; ++k) c[k] *= 1 / lift;
-                                      }
-                                      chunks.store_tile(c, target, -1);
-                                    });
+    const auto add = [&](const float4* tile, const std::uint16_t* row) {
+      Tile c;
+      Chunks::take_tile(c, tile);
+      Math::update(c, weights, down, row);
+      chunks.store_tile(c, target, -1);
+    };
+    chunks.template for_each<false>(Math::update_place(lane), add);
   }
 
   /// A strip of zeros stays one; it only has to reach the factor.
@@ -210,7 +202,7 @@ struct Applier {
       Math::weigh(weighted, operand, shared.factor, lane);
       block_barrier();  // the ring lies over T
       Math::as_operand(operand, weighted, -1);
-      update(operand, lift);
+      update(operand, 1 / lift);
     }
     if (task.ranks > 1) cluster_barrier();  // no block leaves while another may read its memory
   }
