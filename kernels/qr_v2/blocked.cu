@@ -195,7 +195,7 @@ int create(const kbench_call* shapes, void** state) {
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
   const blocked::Limits limits{limit_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
                                limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
-                               look_ahead_from(), limit_from("KBENCH_QR_NARROW", 4)};
+                               look_ahead_from()};
   auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
   if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);

@@ -14,7 +14,7 @@ struct Row {
 };
 
 constexpr std::array<Row, 4> k_defaults{{
-    {"qr_v2", DeviceKind::cuda, "cusolver"},
+    {"qr_v2", DeviceKind::cuda, "blocked"},
     {"eigh_py", DeviceKind::cuda, "tridiagonal"},
     {"qr_v2", DeviceKind::host, "lapack"},
     {"eigh_py", DeviceKind::host, "lapack"},

@@ -302,7 +302,7 @@ TEST_CASE("the words for a device are read and others refused") {
 }
 
 TEST_CASE("each problem has a default kernel on each device") {
-  CHECK(default_kernel("qr_v2", DeviceKind::cuda) == "cusolver");
+  CHECK(default_kernel("qr_v2", DeviceKind::cuda) == "blocked");
   CHECK(default_kernel("eigh_py", DeviceKind::cuda) == "tridiagonal");
   CHECK(default_kernel("qr_v2", DeviceKind::host) == "lapack");
   CHECK(default_kernel("eigh_py", DeviceKind::host) == "lapack");

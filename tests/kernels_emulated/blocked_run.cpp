@@ -70,12 +70,12 @@ void reflect(Matrix& x, const float* h, const float* tau, std::int64_t n) {
 Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::int64_t n,
                          const EmulatedFacts& facts, emulated::Order order) {
   constexpr int shared_per_multiprocessor = 233472, shared_per_block = 232448, reserved = 1024;
-  const blocked::Plan plan = blocked::make_plan(
-      batch, n,
-      {facts.multiprocessors, shared_per_multiprocessor, reserved, shared_per_block, facts.clusters,
-       facts.fast_double},
-      {blocked::k_max_ranks, blocked::k_max_apply_ranks,
-       facts.look_ahead ? 0 : std::numeric_limits<int>::max()});
+  const blocked::Plan plan =
+      blocked::make_plan(batch, n,
+                         {facts.multiprocessors, shared_per_multiprocessor, reserved,
+                          shared_per_block, facts.clusters, facts.fast_double},
+                         {blocked::k_max_ranks, blocked::k_max_apply_ranks,
+                          facts.look_ahead ? 0 : std::numeric_limits<int>::max()});
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Factored out{std::vector<float>(a.size(), nan),
                std::vector<float>(static_cast<std::size_t>(batch * n), nan),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "blocked_run.h"
 #include "catch.h"
@@ -108,6 +109,21 @@ TEST_CASE("every kind of matrix is factored within the gates, by the panels mean
   }
 }
 
+TEST_CASE("panels that share a multiprocessor factor every kind of matrix as well") {
+  const int n = 132;
+  for (const Kind& kind : kinds()) {
+    CAPTURE(kind.name);
+    std::vector<float> a = draw(n, 17u + static_cast<unsigned>(n));
+    kind.shape(a, n);
+    std::vector<float> two = a;
+    two.insert(two.end(), a.begin(), a.end());
+    const Factored factored = factor_emulated(two, 2, n, {1, false}, Order::forward);
+    check_gates(a, factored, n);
+    CHECK(any_doubt(factored) == kind.exact);
+    CHECK(std::equal(factored.tau.begin(), factored.tau.begin() + n, factored.tau.begin() + n));
+  }
+}
+
 TEST_CASE("a device with slow FP64 uses the exact panels alone") {
   const int n = 132;
   const std::vector<float> a = draw(n, 3);
@@ -155,6 +171,17 @@ TEST_CASE("panels ahead of the updates factor within the gates, in a copy of the
       const Factored factored = factor_emulated(a, 1, n, {132, true, true, true}, Order::backward);
       check_gates(a, factored, n);
       CHECK(any_doubt(factored) == equal);
+    }
+  }
+}
+
+TEST_CASE("strips of more rows than shared memory holds are applied within the gates") {
+  for (const int n : {196, 197}) {
+    for (const float scale : {1.0f, 0x1p-64f, 0x1p-128f}) {
+      CAPTURE(n, scale);
+      std::vector<float> a = draw(n, 13);
+      for (float& x : a) x *= scale;
+      check_gates(a, factor_emulated(a, 1, n, {1, false}, Order::warps_backward), n);
     }
   }
 }

@@ -183,6 +183,10 @@ inline double quotient(double y, double x) { return y / x; }
 inline std::uint32_t pack_bf16(float first, float second) {
   return emulated::to_bf16(second) << 16 | emulated::to_bf16(first);
 }
+template <class T>
+T* pinned(T* pointer) {
+  return pointer;
+}
 
 }  // namespace blocked
 

@@ -123,12 +123,11 @@ struct Products {
     }
   }
 
-  /// c += (weights V^T)^T over the 16 rows of a tile; `row` as for project().
-  __device__ __forceinline__ static void update(Tile& c, const Operand& weights,
+  /// c += `down` (weights V^T)^T over the 16 rows of a tile; `row` as for project(). The tensor
+  /// cores round toward zero, so C is added to their sum, not they to C.
+  __device__ __forceinline__ static void update(Tile& c, const Operand& weights, float down,
                                                 const std::uint16_t* row) {
-    float sum[2][2][4];  // half, tile of eight rows
-#pragma unroll
-    for (int k = 0; k < 16; ++k) sum[k / 8][k / 4 % 2][k % 4] = c[place(k)];
+    float sum[2][2][4] = {};  // half, tile of eight rows
 #pragma unroll
     for (int pair = 0; pair < k_pairs; ++pair) {
       std::uint32_t right[2][4];
@@ -147,7 +146,9 @@ struct Products {
       }
     }
 #pragma unroll
-    for (int k = 0; k < 16; ++k) c[place(k)] = sum[k / 8][k / 4 % 2][k % 4];
+    for (int k = 0; k < 16; ++k) {
+      c[place(k)] = fmaf(sum[k / 8][k / 4 % 2][k % 4], down, c[place(k)]);
+    }
   }
 
   /// Where the k-th accumulator (half, tile of rows, value) lies in a Tile.

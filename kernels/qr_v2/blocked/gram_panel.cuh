@@ -246,8 +246,7 @@ __device__ __forceinline__ void write_top(const GramTail& tail, const GramShared
 /// Grid: batch x ranks blocks, which share out the panel's rows by 64; the first holds the top.
 /// The panel has 64 columns and at least as many rows.
 template <bool Cluster, int Warps>
-__global__ void __launch_bounds__(Warps * 32, 16 / Warps)
-    factor_gram_panel(const PanelTask task) {
+__global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(const PanelTask task) {
   GramShared& shared = shared_as<GramShared>();
   const int thread = static_cast<int>(threadIdx.x);
   const Team team{thread % 32, thread / 32, Warps, Cluster ? cluster_rank() : 0,
@@ -267,8 +266,7 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps)
                       task.n % 4 == 0};
 
   load_top(shared, tail.source, n, thread, Warps * 32);
-  const double* gram =
-      sum_gram<Cluster>(shared, {tail.source, n, rows, tail.vector}, team);
+  const double* gram = sum_gram<Cluster>(shared, {tail.source, n, rows, tail.vector}, team);
   const bool done = factor_gram(gram, shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return;

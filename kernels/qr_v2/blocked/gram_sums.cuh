@@ -12,8 +12,8 @@
 
 namespace blocked {
 
-constexpr int k_gram_warps = 8;        // where two panels share a multiprocessor
-constexpr int k_wide_gram_warps = 16;  // where a panel has one for itself
+constexpr int k_gram_warps = 8;            // where two panels share a multiprocessor
+constexpr int k_wide_gram_warps = 16;      // where a panel has one for itself
 constexpr int k_gram_splits = 2;           // copies of the sums; four warps each share the tiles
 constexpr int k_gram_products = 5;         // of 16 x 8, by one warp
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
@@ -22,8 +22,8 @@ constexpr int k_gram_values = k_gram_tiles * 64 + 2;
 constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
 constexpr int k_side = 16;                  // columns of a diagonal block
 
-/// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) + h;
-/// what lies beyond the block is never set and multiplies what is never used.
+/// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) +
+/// h; what lies beyond the block is never set and multiplies what is never used.
 using Substitution = double[k_side][2][k_side / 2];
 
 /// Shared memory of a Gram panel. The union separates what no two phases need at once.
@@ -35,11 +35,11 @@ struct GramShared {
   double mixed[k_block][k_gram_pitch];  // R on and above the diagonal, L strictly below; then U
   double weights[k_block][k_block];     // the Cholesky factor C, then M; columns swizzled
   alignas(16) Substitution by_c, by_l, by_y;
-  double size[k_block];     // squared norm of each column
+  double size[k_block];  // squared norm of each column
   double tau[k_block];
   double inverse_c[k_block], inverse_pivot[k_block];  // 1 / C_jj and its square
-  double sign[k_block];       // R_j = sign_j C_j
-  double inverse[k_block];    // 1 / Y_jj
+  double sign[k_block];                               // R_j = sign_j C_j
+  double inverse[k_block];                            // 1 / Y_jj
 };
 
 /// Rows [begin, end) of a panel, counted from its first row: those of one block of the team.
@@ -138,8 +138,7 @@ __device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], con
 #pragma unroll
     for (int k = 0; k < k_gram_products; ++k) {
       const int pair = gram_product(Quarter, k).pair, second = gram_product(Quarter, k).second;
-      multiply_add(sum[k],
-                   {x[0][2 * pair], x[0][2 * pair + 1], x[1][2 * pair], x[1][2 * pair + 1]},
+      multiply_add(sum[k], {x[0][2 * pair], x[0][2 * pair + 1], x[1][2 * pair], x[1][2 * pair + 1]},
                    {x[0][second], x[1][second]});
     }
   }
@@ -167,10 +166,14 @@ __device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
 template <class Work>
 __device__ __forceinline__ void by_quarter(int warp, const Work& work) {
   switch (warp % 4) {
-    case 0: return work(std::integral_constant<int, 0>{});
-    case 1: return work(std::integral_constant<int, 1>{});
-    case 2: return work(std::integral_constant<int, 2>{});
-    default: return work(std::integral_constant<int, 3>{});
+    case 0:
+      return work(std::integral_constant<int, 0>{});
+    case 1:
+      return work(std::integral_constant<int, 1>{});
+    case 2:
+      return work(std::integral_constant<int, 2>{});
+    default:
+      return work(std::integral_constant<int, 3>{});
   }
 }
 
@@ -206,9 +209,8 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
     walk.fetch(shared, k + k_gram_stages - 1, thread, threads);
     const float4* stage = GramWalk::stage(shared, k);
     if (!below) below = sees_below(stage, walk.rows.begin + k * k_stage_rows, thread, threads);
-    by_quarter(team.warp, [&](auto quarter) {
-      add_stage<quarter>(sum, stage, split, splits, team.lane);
-    });
+    by_quarter(team.warp,
+               [&](auto quarter) { add_stage<quarter>(sum, stage, split, splits, team.lane); });
   }
   copy_wait<0>();
 #pragma unroll 1

@@ -36,7 +36,6 @@ struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
   int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
   int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
-  int narrow_warps = 4;     // KBENCH_QR_NARROW: warps that share the rows of a strip ahead, 4 or 2
 };
 
 /// The device addresses of one call.
@@ -338,11 +337,7 @@ inline void add_block_apply(Plan& plan, int column) {
     plan.launches[first].copy = copy;
     return;
   }
-  if (plan.limits.narrow_warps == 2) {
-    add_apply_as<k_block, 2, 2>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
-  } else {
-    add_apply_as<k_block, 1, 4>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
-  }
+  add_apply_as<k_block, 1, 4>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
   add_gram_block(plan, end);
   const std::size_t last = plan.launches.size();
   const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - end));
