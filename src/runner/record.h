@@ -61,6 +61,7 @@ struct RunRecord {
   std::string kernel_source;            ///< absolute path of the file that was compiled, or empty
   std::vector<std::string> nvcc_flags;  ///< its additional flags
   std::string profiler;                 ///< `ncu`, `nsys`, ... or empty
+  std::string why_not_queued;           ///< why no launch may be held back, or empty
   std::string not_comparable;           ///< why the figures are no ranking, or empty
   std::int64_t exact_repeats = 0;
   bool warm_up = true;

@@ -8,15 +8,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <utility>
 
-#include "core/defaults.h"
 #include "core/text.h"
+#include "runner/begin_record.h"
+#include "runner/case_job.h"
+#include "runner/case_kernels.h"
 #include "runner/dealer.h"
 #include "runner/nonce.h"
-#include "runner/paths.h"
 #include "runner/profiler.h"
 #include "runner/say.h"
 #include "runner/trace.h"
@@ -28,18 +28,17 @@ class Run : public Rules {
  public:
   Run(const Start& start, std::span<const Place> places, Watch& watch,
       const std::vector<std::unique_ptr<Reporter>>& reporters)
-      : options_(start.options),
+      : start_(start),
+        options_(start.options),
         mode_(*start.options.mode),
         plan_(start.plan),
         watch_(watch),
         reporters_(reporters),
         nonce_(start.options.nonce ? *start.options.nonce : draw_nonce()),
-        source_(start.source),
-        kernel_error_(start.kernel_error),
-        greeting_(start.greeting) {
+        greeting_(start.greeting),
+        record_(begin_record(start, places)) {
     for (const Place& place : places) posts_.push_back({place, "", "", false});
     posts_.front().place.device = start.options.device;
-    record_.device = start.device;
     if (start.greeting) {
       posts_.front().kernel = start.greeting_kernel;
       posts_.front().problem = plan_.cases.front().spec.problem;
@@ -69,19 +68,8 @@ class Run : public Rules {
     bool warm = false;  ///< a job with warm-up was given to it
   };
 
-  void fill_record();
-  void fill_places();
-  Flush job_flush() const {
-    return options_.flush.value_or(is_trace() ? Flush::clean : Flush::once);
-  }
   bool is_trace() const { return mode_.id == ModeId::trace; }
-  void note_profiler(const Profiler& profiler);
-  void require_kernels();
-  std::string kernel_path(const std::string& problem) const;
-  std::string kernel_name(const std::string& path) const;
   void find_kernels(Dealer& dealer);
-  void mark_shared_devices();
-  void add_reason(const std::string& reason);
   std::optional<std::string> lacking(std::size_t seat, ExitCode code, const std::string& words);
   std::optional<std::string> check_hello(std::size_t seat, std::size_t i, Hello hello);
   std::optional<std::size_t> failed_before(std::size_t i) const;
@@ -90,122 +78,23 @@ class Run : public Rules {
   void end(std::size_t i);
   ExitCode conclude();
 
+  const Start& start_;
   const Options& options_;
   const Mode& mode_;
   const Plan& plan_;
   Watch& watch_;
   const std::vector<std::unique_ptr<Reporter>>& reporters_;
   const std::uint64_t nonce_;
-  const std::string source_;        // of the kernel, when it was compiled
-  const std::string kernel_error_;  // why there is no kernel, when it could not be
-  std::optional<Hello> greeting_;   // of a worker not yet taken over
+  std::optional<Hello> greeting_;  // of a worker not yet taken over
   std::vector<Post> posts_;
   std::vector<std::optional<Watch::Clock::time_point>> began_;  // of each case
   RunRecord record_;
   std::string note_;
-  std::string why_not_queued_;  // empty: launches may be held back
-  std::string no_clocks_;       // why, as it was last said
-  std::size_t reported_ = 0;    // cases that the reporters know
+  std::string no_clocks_;     // why, as it was last said
+  std::size_t reported_ = 0;  // cases that the reporters know
   bool begun_ = false;
   std::map<std::string, std::size_t> first_failed_;  // case, by problem
 };
-
-/// Told by the environment, or later by the worker whose device is open.
-void Run::note_profiler(const Profiler& profiler) {
-  if (profiler.tool.empty() || !record_.profiler.empty()) return;
-  record_.profiler = profiler.tool;
-  add_reason(fmt::format("run under {}", profiler.tool));
-  why_not_queued_ = why_not_held_back(options_, profiler);
-  std::string line = profiler_line(profiler);
-  // ncu replays each kernel many times: one repeat is what a user of it wants to see.
-  if (mode_.measures && profiler.tool == "ncu") {
-    record_.warm_up = false;
-    if (options_.repeats == 0) record_.exact_repeats = 1;
-    line += fmt::format("; {} timed repeat{}, no warm-up (change with `--repeats N`)",
-                        record_.exact_repeats, record_.exact_repeats == 1 ? "" : "s");
-  }
-  say(line);
-}
-
-void Run::fill_record() {
-  record_.mode = &mode_;
-  record_.machine = describe_machine();
-  record_.started = utc_now();
-  record_.command_line = options_.command_line;
-  record_.tags = options_.tags;
-  if (!source_.empty()) {
-    std::error_code error;
-    record_.kernel_source = std::filesystem::absolute(source_, error).lexically_normal().string();
-    record_.nvcc_flags = options_.nvcc_flags;
-  }
-  record_.exact_repeats = options_.repeats;
-  record_.warm_up = !options_.no_warmup;
-  record_.range = options_.range;
-  why_not_queued_ = why_not_held_back(options_, {});
-  note_profiler(present_profiler());
-  if (options_.repeats > 0) add_reason(fmt::format("--repeats {}", options_.repeats));
-  if (!options_.input.empty()) add_reason("--input");
-  if (mode_.measures && job_flush() != Flush::once) {
-    add_reason(fmt::format("--flush {}", to_string(job_flush())));
-  }
-  for (const PlannedCase& planned : plan_.cases) {
-    CaseRecord row;
-    row.spec = planned.spec;
-    row.case_index = planned.case_index;
-    row.flops = planned.flops;
-    row.bytes = planned.bytes;
-    if (!kernel_error_.empty()) {
-      row.kernel.name = kernel_name("");
-      row.kernel.problem = row.spec.problem;
-      if (record_.device) row.kernel.device = record_.device->kind;
-    }
-    record_.cases.push_back(std::move(row));
-  }
-}
-
-void Run::fill_places() {
-  for (const Post& post : posts_) {
-    PlaceRecord& place = record_.places.emplace_back();
-    place.rank = post.place.rank;
-    place.host = post.place.host;
-    place.asked = post.place.device;
-    place.name = place_name(place);
-  }
-}
-
-/// Path of the plug-in for a problem; empty when there is none, or only the device could tell which
-/// and is not known.
-std::string Run::kernel_path(const std::string& problem) const {
-  if (is_kernel_path(options_.kernel)) return options_.kernel;
-  std::string name = options_.kernel;
-  if (name.empty() && record_.device) name = default_kernel(problem, record_.device->kind);
-  return name.empty() ? "" : find_plugin(problem, name);
-}
-
-/// Before the plug-in itself tells: the name of the user's file.
-std::string Run::kernel_name(const std::string& path) const {
-  return std::filesystem::path(source_.empty() ? path : source_).stem().string();
-}
-
-/// Names the kernel of every case. Throws Error(usage) when a problem has none.
-void Run::require_kernels() {
-  for (CaseRecord& row : record_.cases) {
-    if (!row.kernel.name.empty()) continue;
-    const std::string path = kernel_path(row.spec.problem);
-    if (path.empty()) {
-      const std::string device(record_.device ? to_string(record_.device->kind) : "any device");
-      throw Error(ExitCode::usage,
-                  fmt::format("no kernel{} for problem {} on {} (no such plug-in is shipped); see "
-                              "`kbench list kernels` and choose with `--kernel`",
-                              options_.kernel.empty() ? "" : fmt::format(" `{}`", options_.kernel),
-                              row.spec.problem, device));
-    }
-    row.kernel.path = path;
-    row.kernel.name = kernel_name(path);
-    row.kernel.problem = row.spec.problem;
-    if (record_.device) row.kernel.device = record_.device->kind;
-  }
-}
 
 /// What is missing ends the run before the first case, and fails the case afterwards. A failed case
 /// is always a result with a verdict.
@@ -251,7 +140,7 @@ std::optional<std::string> Run::check_hello(std::size_t seat, std::size_t i, Hel
       return lacking(seat, no->code, no->words);
     }
   }
-  note_profiler(profiler_of(hello));
+  note_profiler(record_, options_, profiler_of(hello));
   if (!hello.kernel) return std::nullopt;
   const KernelInfo& kernel = *hello.kernel;
   if (kernel.problem != row.spec.problem || kernel.device != record_.device->kind) {
@@ -271,13 +160,14 @@ std::optional<std::string> Run::check_hello(std::size_t seat, std::size_t i, Hel
 bool Run::fits(std::size_t seat, std::size_t i) {
   const Post& post = posts_[seat];
   const std::string& problem = record_.cases[i].spec.problem;
-  return post.problem == problem && (post.kernel.empty() || post.kernel == kernel_path(problem));
+  return post.problem == problem &&
+         (post.kernel.empty() || post.kernel == kernel_path(start_, record_, problem));
 }
 
 Setup Run::make_setup(std::size_t seat, std::size_t i) {
   Post& post = posts_[seat];
   post.problem = record_.cases[i].spec.problem;
-  post.kernel = kernel_path(post.problem);
+  post.kernel = kernel_path(start_, record_, post.problem);
   begin(i);
   Setup setup;
   setup.device = post.place.device;
@@ -289,43 +179,12 @@ Setup Run::make_setup(std::size_t seat, std::size_t i) {
 
 Job Run::make_job(std::size_t seat, std::size_t i) {
   CaseRecord& row = record_.cases[i];
-  const Case& spec = row.spec;
   begin(i);
-  Job job;
-  job.kind = mode_.measures ? JobKind::measure
-                            : (mode_.only_first_case ? JobKind::profile : JobKind::check);
-  job.spec = spec;
-  job.kernel_path = kernel_path(spec.problem);
-  job.seeds = plan_.cases[i].seeds;
-  // The first case of a place wakes its device.
-  const bool first = mode_.warm_up == WarmUp::first_case && !posts_[seat].warm;
-  posts_[seat].warm = true;
-  if ((mode_.warm_up == WarmUp::every_case || first) && record_.warm_up) {
-    job.warm_up = mode_.warm_up_limits;
-  }
-  job.limits = mode_.limits;
-  job.exact_repeats = record_.exact_repeats;
-  job.range = options_.range;
-  job.flush = job_flush();
-  // After the timed repeats of a case; in a leaderboard run nothing touches CUPTI.
-  job.idle_time = mode_.id == ModeId::benchmark && options_.cupti != CuptiUse::off &&
-                  record_.profiler.empty() && record_.device &&
-                  record_.device->kind == DeviceKind::cuda;
-  if (is_trace()) request_trace(options_, plan_, i, job);
-  job.fresh_inputs = mode_.measures && options_.fresh_inputs != FreshInputs::off;
+  Job job = make_case_job(start_, record_, i, nonce_, std::exchange(posts_[seat].warm, true));
   if (mode_.measures) {
-    job.nonce = nonce_;
     row.fresh_inputs = job.fresh_inputs ? "on" : "off";
     row.nonce = nonce_;
   }
-  job.call_timeout_s = options_.call_timeout_s;
-  // Absolute: a kernel may change the worker's folder.
-  if (!options_.save_failing.empty()) {
-    job.save_failing = std::filesystem::absolute(options_.save_failing).string();
-  }
-  if (why_not_queued_.empty()) job.launch = options_.launch;
-  job.save_stem =
-      fmt::format("{}-{}-{}x{}-{}", spec.problem, row.case_index, spec.batch, spec.n, spec.kind);
   row.place = seat;
   row.begun = true;
   for (const auto& reporter : reporters_) reporter->case_begins(record_, i);
@@ -350,8 +209,8 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
     say(fmt::format("clocks are not watched: {}", to_one_line(absent)));
   }
   no_clocks_ = absent;
-  if (options_.launch == Launch::queued && !why_not_queued_.empty()) {
-    row.reply.queued.emplace().reason = why_not_queued_;
+  if (options_.launch == Launch::queued && !record_.why_not_queued.empty()) {
+    row.reply.queued.emplace().reason = record_.why_not_queued;
   }
   if (!row.passed) note_failure(i);
   if (!row.passed || !mode_.measures) return;
@@ -413,23 +272,9 @@ void Run::note_failure(std::size_t i) {
   if (!is_new) first->second = std::min(first->second, i);
 }
 
-/// Places whose workers share a device, or the cores of a machine, disturb each other.
-void Run::mark_shared_devices() {
-  std::map<std::string, int> users;
-  int most = 0;
-  for (const PlaceRecord& place : record_.places) {
-    if (place.device) most = std::max(most, ++users[place.host + '/' + place.device->uuid]);
-  }
-  if (most > 1) add_reason(fmt::format("{} workers share a device", most));
-}
-
-void Run::add_reason(const std::string& reason) {
-  record_.not_comparable += (record_.not_comparable.empty() ? "" : "; ") + reason;
-}
-
 std::optional<std::string> Run::why_not_run(std::size_t i) {
   if (watch_.must_stop()) return fmt::format("not run ({})", watch_.short_reason());
-  if (!kernel_error_.empty()) return kernel_error_;
+  if (!start_.kernel_error.empty()) return start_.kernel_error;
   if (!mode_.stop_after_failure) return std::nullopt;
   const auto failed = failed_before(i);
   if (!failed) return std::nullopt;
@@ -477,20 +322,18 @@ std::optional<Watch::Clock::time_point> Run::idle() {
 /// The kernel of every case and the worker of the first one, on every place. That comes before the
 /// first line of any output: without a device or a kernel there is no run.
 void Run::find_kernels(Dealer& dealer) {
-  if (!options_.kernel.empty()) require_kernels();
+  if (!options_.kernel.empty()) require_kernels(start_, record_);
   if (!watch_.must_stop()) dealer.greet_all(0, std::exchange(greeting_, std::nullopt));
-  if (record_.device) require_kernels();
-  mark_shared_devices();
+  if (record_.device) require_kernels(start_, record_);
+  mark_shared_devices(record_);
 }
 
 ExitCode Run::execute() {
-  fill_record();
-  fill_places();
   std::vector<Lane*> lanes;
   for (const Post& post : posts_) lanes.push_back(post.place.lane);
   began_.resize(record_.cases.size());
   Dealer dealer(lanes, *this, watch_, record_.cases.size());
-  if (kernel_error_.empty()) find_kernels(dealer);
+  if (start_.kernel_error.empty()) find_kernels(dealer);
   for (const auto& reporter : reporters_) reporter->begin(record_);
   begun_ = true;
   dealer.run();

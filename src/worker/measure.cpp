@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/stats.h"
+#include "worker/audits.h"
 #include "worker/blame.h"
 #include "worker/case_run.h"
 #include "worker/flush.h"
 #include "worker/launch_hold.h"
+#include "worker/timed_window.h"
 #include "worker/trace_run.h"
 
 namespace kbench {
@@ -36,48 +36,14 @@ void complete_calls(Device& device) {
   device.synchronize();
 }
 
-constexpr std::int64_t k_least_audits = 2, k_repeats_of_audit = 8, k_least_repeats = 3;
-
 // In an audit repeat the wait for the device begins so much later than the stream's end: work left
 // elsewhere is over by then, and what the wait takes is its own price.
 constexpr double k_settle_ns = 2e6;
 
-std::uint64_t audit_random(const Job& job, std::int64_t number, std::int64_t purpose) {
-  return fresh_seed(job.spec.seed, job.nonce, {Stage::audit, number}, purpose);
-}
-
-/// The timed repeat that audit repeat `number` (from 1) comes before at the latest: two among the
-/// first three, which every loop has, then one at random in every eight.
-std::int64_t audit_place(const Job& job, std::int64_t number) {
-  const std::uint64_t random = audit_random(job, number, -1);
-  const auto below = [&](std::int64_t bound) {
-    return static_cast<std::int64_t>(random % static_cast<std::uint64_t>(bound));
-  };
-  if (number <= k_least_audits) return 1 + below(k_least_repeats);
-  return k_repeats_of_audit * (number - k_least_audits) + 1 + below(k_repeats_of_audit);
-}
-
-/// One of the first two audits is cut, the other is not; later ones are as it happens. A repeat of
-/// one call cannot be cut.
-Stage audit_stage(const Job& job, std::int64_t number) {
-  if (job.seeds.size() < 2) return Stage::audit;
-  const bool first_is_cut = audit_random(job, 1, -2) % 2 == 0;
-  if (number == 1) return first_is_cut ? Stage::cut_audit : Stage::audit;
-  if (number == 2) return first_is_cut ? Stage::audit : Stage::cut_audit;
-  return audit_random(job, number, -2) % 2 == 0 ? Stage::cut_audit : Stage::audit;
-}
-
-/// The calls that the pass makes: all of them, but in a cut audit 1 to count - 1.
-std::int64_t calls_of(const Job& job, Pass pass) {
-  const auto count = static_cast<std::int64_t>(job.seeds.size());
-  if (pass.stage != Stage::cut_audit) return count;
-  return 1 + static_cast<std::int64_t>(audit_random(job, pass.number, -3) %
-                                       static_cast<std::uint64_t>(count - 1));
-}
-
 class Loop {
  public:
-  Loop(CaseRun& run, const TurnSource& turns) : run_(run), turns_(turns), device_(run.device()) {}
+  Loop(CaseRun& run, const TurnSource& turns)
+      : run_(run), turns_(turns), device_(run.device()), window_(run) {}
 
   void check();
   void measure();
@@ -90,14 +56,6 @@ class Loop {
   /// `hold` nothing of it starts before all of it is enqueued.
   /// Returns nanoseconds per call.
   double call_all(const std::string& phase, Pass pass, bool range, LaunchHold* hold = nullptr);
-  /// What lies between flush and snapshot. False when a call failed; the range is closed all the
-  /// same.
-  bool timed_window(Pass pass, bool range);
-  /// `count` calls from `first` on, under one clock and in one capture range: all calls of a
-  /// repeat, or one where the cache is flushed before each.
-  bool timed_stretch(Pass pass, std::size_t first, std::size_t count, bool range);
-  /// Of all stretches of the last window together.
-  double elapsed_ns() const;
   /// One call in the capture range, waited for inside it.
   bool profiled_call(bool range);
   void warm_up(const StopLimits& limits);
@@ -120,8 +78,7 @@ class Loop {
   CaseRun& run_;
   const TurnSource& turns_;
   Device& device_;
-  std::vector<std::unique_ptr<Stopwatch>> stopwatches_;  // one a stretch
-  std::size_t stretches_ = 0;                            // of the last window
+  TimedWindow window_;
   double slowest_s_ = 0;
   double rest_ns_ = 0;  // the wait for the device behind that for the stream
   bool called_ = false;
@@ -156,7 +113,7 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range, LaunchHol
   bool succeeded = true;
   blame_kernel(run_, [&] {
     if (hold != nullptr) hold->place();
-    succeeded = timed_window(pass, range);
+    succeeded = window_.record(pass, range);
     if (succeeded) run_.take_snapshot();
     if (hold != nullptr) hold->release();
     if (!succeeded) return;
@@ -165,52 +122,7 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range, LaunchHol
   });
   session.calls_done();
   if (!succeeded) session.throw_failure(k_range);
-  return elapsed_ns() / static_cast<double>(count());
-}
-
-bool Loop::timed_window(Pass pass, bool range) {
-  const std::span<const kbench_call> calls =
-      run_.calls().first(static_cast<std::size_t>(calls_of(run_.job(), pass)));
-  const Flush flush = run_.job().flush;
-  const bool each = flush == Flush::cold || flush == Flush::clean;
-  const std::size_t stretch = each ? 1 : calls.size();
-  bool succeeded = true;
-  stretches_ = 0;
-  for (std::size_t first = 0; first < calls.size() && succeeded; first += stretch) {
-    if (first > 0) flush_cache(device_, flush);
-    succeeded = timed_stretch(pass, first, stretch, range);
-  }
-  return succeeded;
-}
-
-bool Loop::timed_stretch(Pass pass, std::size_t first, std::size_t count, bool range) {
-  KernelSession& session = run_.session();
-  const std::span<const kbench_call> calls = run_.calls();
-  const bool audits = pass.stage == Stage::audit;
-  if (stretches_ == stopwatches_.size()) stopwatches_.push_back(device_.make_stopwatch());
-  Stopwatch& stopwatch = *stopwatches_[stretches_++];
-  bool succeeded = true;
-  if (range) {
-    device_.profiler_start();
-    device_.range_push(k_range);
-  }
-  stopwatch.start();
-  for (std::size_t j = first; j < first + count && succeeded; ++j) {
-    if (audits) run_.bring_input(static_cast<std::int64_t>(j));
-    succeeded = session.enqueue(calls[j]);
-  }
-  stopwatch.stop();
-  if (range) {
-    device_.range_pop();
-    device_.profiler_stop();
-  }
-  return succeeded;
-}
-
-double Loop::elapsed_ns() const {
-  double sum_ns = 0;
-  for (std::size_t k = 0; k < stretches_; ++k) sum_ns += stopwatches_[k]->elapsed_ns();
-  return sum_ns;
+  return window_.elapsed_ns() / static_cast<double>(count());
 }
 
 void Loop::warm_up(const StopLimits& limits) {
@@ -244,7 +156,7 @@ void Loop::checked_pass(Stage stage) {
 
 void Loop::judge(Pass pass) {
   run_.progress().own_code("check", pass.number);
-  run_.inspect(rest_ns_, elapsed_ns());
+  run_.inspect(rest_ns_, window_.elapsed_ns());
   const std::int64_t made = calls_of(run_.job(), pass);
   for (std::int64_t j = 0; j < made; ++j) run_.check_output(j);
   for (std::int64_t j = made; j < count(); ++j) run_.require_untouched(j, made);
