@@ -1,11 +1,8 @@
 // Eigenvalues of the eigh_py kernels `tridiagonal` and `precise`, on the emulated machine, against
 // LAPACK's of the same FP32 matrices in FP64: every case of the problem, as it is generated.
-#include <lapacke.h>
+#include "eigenvalues.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "../problems/factors.h"
@@ -15,29 +12,6 @@
 
 using namespace kbench;
 using namespace kbench::test;
-
-namespace {
-
-std::vector<double> by_lapack(const std::vector<float>& a, int n) {
-  std::vector<double> wide(a.begin(), a.end()), values(static_cast<std::size_t>(n));
-  REQUIRE(LAPACKE_dsyevd(LAPACK_ROW_MAJOR, 'N', 'L', n, wide.data(), n, values.data()) == 0);
-  return values;
-}
-
-/// max |l - wanted| in n eps max |wanted|; infinite where that is 0 and l is not.
-double error_of(const std::vector<float>& l, const std::vector<double>& wanted) {
-  double error = 0, largest = 0;
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
-    error = std::max(error, std::fabs(l[k] - wanted[k]));
-    largest = std::max(largest, std::fabs(wanted[k]));
-    if (std::isnan(l[k])) error = std::numeric_limits<double>::infinity();
-  }
-  const double n_eps =
-      static_cast<double>(wanted.size()) * double{std::numeric_limits<float>::epsilon()};
-  return error == 0 ? 0 : error / (n_eps * largest);
-}
-
-}  // namespace
 
 TEST_CASE("eigenvalues of every case are within 10 n eps of LAPACK's on the emulated machine") {
   for (const std::string_view kind : eigh_py().info().cases) {

@@ -44,14 +44,20 @@ std::vector<double> product(std::size_t n, const X& x, const Y& y) {
   return m;
 }
 
-void run_reduction(int ranks, tridiagonal::Home home, const tridiagonal::ReduceTask& task) {
-  using namespace tridiagonal;
-  if (home == Home::outside) {
-    return ranks == 1 ? reduce_matrices<true, Home::outside>(task)
-                      : reduce_matrices<false, Home::outside>(task);
+template <tridiagonal::Home Where, int Lag>
+void run_reduction_of(const tridiagonal::ReduceTask& task) {
+  if (task.ranks == 1) {
+    tridiagonal::reduce_matrices<true, Where, Lag>(task);
+  } else {
+    tridiagonal::reduce_matrices<false, Where, Lag>(task);
   }
-  return ranks == 1 ? reduce_matrices<true, Home::shared>(task)
-                    : reduce_matrices<false, Home::shared>(task);
+}
+void run_reduction(const tridiagonal::Plan& plan, const tridiagonal::ReduceTask& task) {
+  using tridiagonal::Home;
+  if (plan.home == Home::outside) return run_reduction_of<Home::outside, 1>(task);
+  if (plan.lag == 1) return run_reduction_of<Home::shared, 1>(task);
+  if (plan.lag == 2) return run_reduction_of<Home::shared, 2>(task);
+  run_reduction_of<Home::shared, 4>(task);
 }
 
 }  // namespace
@@ -59,7 +65,8 @@ void run_reduction(int ranks, tridiagonal::Home home, const tridiagonal::ReduceT
 Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditions& conditions) {
   using namespace tridiagonal;
   const Products products = conditions.precise ? Products::full : Products::half_pairs;
-  const Plan plan = make_plan(1, n, products, device_of(conditions.shared_bytes), conditions.ranks);
+  const Plan plan = make_plan(1, n, products, device_of(conditions.shared_bytes),
+                              {conditions.ranks, conditions.lag});
   if (plan.ranks == 0) throw std::runtime_error("no plan for this size");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   const auto size = static_cast<std::size_t>(n);
@@ -79,7 +86,7 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditi
   const TransformTask transform = transform_task(plan, buffers);
   const PlainTask plain = plain_task(plan, buffers);
   launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
-         [&] { run_reduction(plan.ranks, plan.home, reduce_task(plan, buffers)); });
+         [&] { run_reduction(plan, reduce_task(plan, buffers)); });
   launch(1, k_solve_threads, 1, 64, [&] { prepare_rows(solve); });
   launch(solve.blocks, k_solve_threads, 1, k_solve_threads * sizeof(Sample),
          [&] { solve_pairs(solve); });

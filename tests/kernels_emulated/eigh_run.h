@@ -19,6 +19,7 @@ struct Conditions {
   int shared_bytes = 227 * 1024;  // of a thread block of the device
   bool all_fail = false;          // whether the certificate is refused to every matrix
   bool precise = false;           // the kernel
+  int lag = 1;                    // steps that the matrix may be behind in the reduction
 };
 
 /// `a` is [n, n]. All memory but `a` holds NaN before the call.

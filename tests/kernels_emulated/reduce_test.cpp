@@ -25,15 +25,31 @@ struct Reduction {
   float down = k_nan;
 };
 
-/// `resident` blocks per thread block may stay in shared memory.
-Reduction reduce(const std::vector<float>& a, int n, int ranks, int resident, bool backwards) {
+/// How a matrix is reduced: `resident` blocks per thread block may stay in shared memory, and the
+/// matrix may be `lag` steps behind.
+struct Way {
+  int ranks, resident, lag;
+  bool backwards;
+};
+
+template <int Lag>
+void run_reduction(const tridiagonal::ReduceTask& task) {
+  if (task.ranks == 1) {
+    tridiagonal::reduce_matrices<true, tridiagonal::Home::shared, Lag>(task);
+  } else {
+    tridiagonal::reduce_matrices<false, tridiagonal::Home::shared, Lag>(task);
+  }
+}
+
+Reduction reduce(const std::vector<float>& a, int n, const Way& way) {
+  const int ranks = way.ranks;
   const auto size = static_cast<std::size_t>(n);
   Reduction r{std::vector<float>(size * size, k_nan), std::vector<float>(size, k_nan),
               std::vector<float>(size, k_nan), std::vector<float>(size, k_nan)};
   const tridiagonal::SharedLayout layout =
-      tridiagonal::shared_layout(n, ranks, tridiagonal::Home::shared);
+      tridiagonal::shared_layout(n, ranks, tridiagonal::Home::shared, way.lag);
   const int beyond = std::max(0, layout.blocks - tridiagonal::k_warps);
-  const int kept = std::min(resident, beyond), spilled = beyond - kept;
+  const int kept = std::min(way.resident, beyond), spilled = beyond - kept;
   std::vector<float4> spill(
       static_cast<std::size_t>(ranks * spilled) * tridiagonal::k_block_elements / 4,
       float4{k_nan, k_nan, k_nan, k_nan});
@@ -54,12 +70,14 @@ Reduction reduce(const std::vector<float>& a, int n, int ranks, int resident, bo
   launch.threads = tridiagonal::k_threads;
   launch.shared_bytes = static_cast<std::size_t>(layout.resident) +
                         static_cast<std::size_t>(kept) * tridiagonal::k_block_elements * 4;
-  launch.backwards = backwards;
+  launch.backwards = way.backwards;
   emulated::run(launch, [&] {
-    if (task.ranks == 1) {
-      tridiagonal::reduce_matrices<true, tridiagonal::Home::shared>(task);
+    if (way.lag == 1) {
+      run_reduction<1>(task);
+    } else if (way.lag == 2) {
+      run_reduction<2>(task);
     } else {
-      tridiagonal::reduce_matrices<false, tridiagonal::Home::shared>(task);
+      run_reduction<4>(task);
     }
   });
   return r;
@@ -143,14 +161,27 @@ TEST_CASE("the reduction reproduces matrices of every size and number of thread 
                       {260, 1, 3}, {260, 1, 9}, {323, 2, 1}};
   std::mt19937 draws(3);
   for (const Row& row : rows) {
-    INFO("n = " << row.n << ", " << row.ranks << " thread blocks, " << row.resident);
     const std::vector<float> a = normal_symmetric(row.n, draws);
-    const Reduction r = reduce(a, row.n, row.ranks, row.resident, false);
-    const Errors e = errors_of(a, r, static_cast<std::size_t>(row.n));
-    require_small(e);
-    const Reduction other = reduce(a, row.n, row.ranks, row.resident, true);
-    CHECK(other.diagonal == r.diagonal);
-    const std::size_t couplings = static_cast<std::size_t>(row.n - 1) * sizeof(float);
-    CHECK(std::memcmp(other.coupling.data(), r.coupling.data(), couplings) == 0);
+    for (const int lag : {1, 2, 4}) {
+      INFO("n = " << row.n << ", " << row.ranks << " thread blocks, " << row.resident << ", lag "
+                  << lag);
+      const Reduction r = reduce(a, row.n, {row.ranks, row.resident, lag, lag == 2});
+      require_small(errors_of(a, r, static_cast<std::size_t>(row.n)));
+    }
+  }
+}
+
+TEST_CASE("the order in which warps run changes no bit of a reduction, however far it lags") {
+  std::mt19937 draws(4);
+  const std::vector<float> a = normal_symmetric(70, draws);
+  for (const int ranks : {1, 2, 8}) {
+    for (const int lag : {1, 2, 4}) {
+      INFO(ranks << " thread blocks, lag " << lag);
+      const Reduction forwards = reduce(a, 70, {ranks, 9, lag, false});
+      const Reduction backwards = reduce(a, 70, {ranks, 9, lag, true});
+      CHECK(forwards.diagonal == backwards.diagonal);
+      CHECK(std::memcmp(forwards.coupling.data(), backwards.coupling.data(), 69 * sizeof(float)) ==
+            0);
+    }
   }
 }

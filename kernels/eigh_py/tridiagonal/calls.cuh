@@ -54,15 +54,18 @@ inline const void* transform_kernel(std::int64_t n) {
   return n % 4 == 0 ? reinterpret_cast<const void*>(&transform_vectors<true>)
                     : reinterpret_cast<const void*>(&transform_vectors<false>);
 }
-template <Home Where>
-const void* reduce_kernel_at(int ranks) {
-  return ranks == 1 ? reinterpret_cast<const void*>(&reduce_matrices<true, Where>)
-                    : reinterpret_cast<const void*>(&reduce_matrices<false, Where>);
+template <Home Where, int Lag>
+const void* reduce_kernel_of(int ranks) {
+  return ranks == 1 ? reinterpret_cast<const void*>(&reduce_matrices<true, Where, Lag>)
+                    : reinterpret_cast<const void*>(&reduce_matrices<false, Where, Lag>);
 }
-inline const void* reduce_kernel(int ranks, Home home) {
-  return home == Home::shared ? reduce_kernel_at<Home::shared>(ranks)
-                              : reduce_kernel_at<Home::outside>(ranks);
+inline const void* reduce_kernel(int ranks, Home home, int lag) {
+  if (home == Home::outside) return reduce_kernel_of<Home::outside, 1>(ranks);
+  return lag == 1   ? reduce_kernel_of<Home::shared, 1>(ranks)
+         : lag == 2 ? reduce_kernel_of<Home::shared, 2>(ranks)
+                    : reduce_kernel_of<Home::shared, 4>(ranks);
 }
+constexpr int k_lags[] = {1, 2, 4};
 
 /// The kernels of a call, in order; a matrix of one row has no reflectors. In pairs, a flagged
 /// matrix is left to the FP32 products behind them; in FP32 there is no launch for pairs.
@@ -76,7 +79,7 @@ inline cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_
   const std::int64_t batch = plan.batch;
   const std::int64_t strips = plan.products == Products::half_pairs ? transform.strips : 0;
   const Launch launches[] = {
-      {reduce_kernel(plan.ranks, plan.home), batch * plan.ranks, k_threads, plan.ranks,
+      {reduce_kernel(plan.ranks, plan.home, plan.lag), batch * plan.ranks, k_threads, plan.ranks,
        static_cast<std::size_t>(plan.shared_bytes), &reduce},
       {reinterpret_cast<const void*>(&prepare_rows), batch, k_solve_threads, 1,
        k_solve_threads / 32 * sizeof(float), &solve},
@@ -108,8 +111,10 @@ inline cudaError_t reserve(int shared_per_block) {
   };
   for (const Home home : {Home::shared, Home::outside}) {
     for (const int ranks : {1, 2}) {
-      set(reduce_kernel(ranks, home), cudaFuncAttributeMaxDynamicSharedMemorySize,
-          shared_per_block);
+      for (const int lag : k_lags) {
+        set(reduce_kernel(ranks, home, lag), cudaFuncAttributeMaxDynamicSharedMemorySize,
+            shared_per_block);
+      }
     }
   }
   for (const int n : {1, 4}) {
@@ -128,9 +133,11 @@ inline cudaError_t count_teams(DeviceFacts& facts) {
   }
   if (error != cudaSuccess || clusters == 0) return error;
   for (const Home home : {Home::shared, Home::outside}) {
-    if (error != cudaSuccess) break;
-    error = cudaFuncSetAttribute(reduce_kernel(2, home),
-                                 cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    for (const int lag : k_lags) {
+      if (error != cudaSuccess) break;
+      error = cudaFuncSetAttribute(reduce_kernel(2, home, lag),
+                                   cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    }
   }
   for (int ranks = 2; ranks <= k_max_ranks && error == cudaSuccess; ranks *= 2) {
     cudaLaunchAttribute cluster{};
@@ -144,7 +151,7 @@ inline cudaError_t count_teams(DeviceFacts& facts) {
     config.attrs = &cluster;
     config.numAttrs = 1;
     int& count = facts.teams[static_cast<std::size_t>(rank_shift(ranks))];
-    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks, Home::shared), &config);
+    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks, Home::shared, 1), &config);
     if (error == cudaErrorInvalidClusterSize) {
       count = 0;
       error = cudaSuccess;

@@ -32,11 +32,18 @@ struct Workspace {
       norms, flags, pairs, factors, bytes;
 };
 
+/// What whoever calls may decide about the reduction.
+struct Asked {
+  int ranks = 0;  // other than 0: thread blocks per matrix
+  int lag = 1;    // steps that the matrix may be behind: 1, 2 or 4
+};
+
 struct Plan {
   std::int64_t batch, n;
   Products products;
   int ranks;  // thread blocks that reduce a matrix; 0 where none of the choices fits
   Home home;  // of the reduction's vectors
+  int lag;
   int resident, spilled;
   int shared_bytes;  // of the reduction
   Workspace workspace;
@@ -46,17 +53,21 @@ struct Plan {
 struct Spread {
   int ranks;
   Home home;
+  int lag;
   int resident, spilled, shared_bytes, outside_bytes;
   bool fits;
 };
-inline Spread spread(int n, int ranks, Home home, const DeviceFacts& device) {
+/// With the vectors outside, the matrix is never behind: that form is for sizes nobody times.
+inline Spread spread(int n, int ranks, Home home, int asked_lag, const DeviceFacts& device) {
   constexpr int block_bytes = k_block_elements * 4;
-  const SharedLayout layout = shared_layout(n, ranks, home);
+  const int lag = home == Home::outside ? 1 : asked_lag;
+  const SharedLayout layout = shared_layout(n, ranks, home, lag);
   const int room = device.shared_per_block - layout.resident;
   const int beyond = std::max(0, layout.blocks - k_warps);
   const int resident = std::max(0, std::min(beyond, room / block_bytes));
   return {ranks,
           home,
+          lag,
           resident,
           beyond - resident,
           layout.resident + resident * block_bytes,
@@ -88,15 +99,15 @@ inline double estimate(const Spread& s, std::int64_t batch, int n, const DeviceF
   return waves * n * (vectors + cost.resident * s.resident + cost.spilled * s.spilled * excess);
 }
 
-/// The fastest spread with the vectors there, by the estimate or, where it is not 0, as `asked`.
+/// The fastest spread with the vectors there, by the estimate or as `asked`.
 inline Spread choose_spread(std::int64_t batch, int n, Home home, const DeviceFacts& device,
-                            int asked) {
+                            const Asked& asked) {
   Spread best{};
   double least = 0;
   for (int ranks = 1; ranks <= k_max_ranks; ranks *= 2) {
     if (device.teams[static_cast<std::size_t>(rank_shift(ranks))] == 0) continue;
-    if (asked != 0 && ranks != asked) continue;
-    const Spread candidate = spread(n, ranks, home, device);
+    if (asked.ranks != 0 && ranks != asked.ranks) continue;
+    const Spread candidate = spread(n, ranks, home, asked.lag, device);
     if (!candidate.fits) continue;
     const double time = estimate(candidate, batch, n, device);
     if (best.fits && time >= least) continue;
@@ -107,7 +118,8 @@ inline Spread choose_spread(std::int64_t batch, int n, Home home, const DeviceFa
 }
 
 /// Vectors stay in shared memory wherever any spread allows it.
-inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device, int asked) {
+inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device,
+                            const Asked& asked) {
   const Spread inside = choose_spread(batch, n, Home::shared, device, asked);
   return inside.fits ? inside : choose_spread(batch, n, Home::outside, device, asked);
 }
@@ -140,17 +152,11 @@ inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, Products p
 }
 
 inline Plan make_plan(std::int64_t batch, std::int64_t n, Products products,
-                      const DeviceFacts& device, int asked) {
+                      const DeviceFacts& device, const Asked& asked) {
   const Spread s = choose_spread(batch, static_cast<int>(n), device, asked);
-  return {batch,
-          n,
-          products,
-          s.fits ? s.ranks : 0,
-          s.home,
-          s.resident,
-          s.spilled,
-          s.shared_bytes,
-          divide_workspace(batch, n, products, s)};
+  return {
+      batch, n,          products,  s.fits ? s.ranks : 0, s.home,
+      s.lag, s.resident, s.spilled, s.shared_bytes,       divide_workspace(batch, n, products, s)};
 }
 
 /// The addresses of one call.

@@ -1,50 +1,24 @@
 // Householder reduction of a batch of symmetric matrices to tridiagonal form, FP32, one matrix to a
 // thread block or to a cluster of `ranks` thread blocks that hold the matrix on chip.
 //
-// Unblocked: one pass over the matrix a step applies the last reflector's rank-2 update and
-// multiplies by the next one, so an element is read and written once and used for four
-// multiply-adds. With x the pivot column below the diagonal and beta its new leading entry,
-// v = (x - beta e) / (x_1 - beta) is not needed before the pass: A v follows from A x, which the
-// pass computes, and A e, the next pivot column. That leaves two barriers a step.
+// One pass over the matrix a step multiplies by the next reflector's vector. Every `Lag` steps, 1
+// to 4, it first applies the rank-2 updates of the last `Lag` reflectors; in between, what these
+// would change in the products and in the pivot column is subtracted there, by what x has in common
+// with each v and w, so that the matrix is read only. With x the pivot column below the diagonal
+// and beta its new leading entry, v = (x - beta e) / (x_1 - beta) is not needed before the pass: A
+// v follows from A x, which the pass computes, and A e, the next pivot column. That leaves two
+// barriers a step.
 #ifndef KBENCH_EIGH_TRIDIAGONAL_REDUCE_CUH
 #define KBENCH_EIGH_TRIDIAGONAL_REDUCE_CUH
 
-#include "block_pass.cuh"
+#include "holding.cuh"
 
 namespace tridiagonal {
-
-/// What one launch reduces. T = Q^T (up A) Q, up a power of two that brings A's largest magnitude
-/// near 1; Q = H_0 H_1 ..., H_j = I - tau_j v_j v_j^T, v_j zero above row j + 1 and 1 there.
-struct ReduceTask {
-  const float* a;          // [batch, n, n] symmetric; the lower triangle is read
-  float* reflectors;       // [batch, n, n]: v_j in row j, for j < n - 1
-  float* tau;              // [batch, n]: tau_j for j < n - 1
-  float* diagonal;         // [batch, n]
-  float* coupling;         // [batch, n]: between j and j + 1, for j < n - 1
-  float* down;             // [batch]: 1 / up; 0 for a matrix of zeros
-  float4* spill;           // [batch, ranks, spilled, k_block_elements / 4]
-  unsigned char* outside;  // [batch, ranks, outside_bytes of the layout]
-  int n;
-  int ranks;     // thread blocks per matrix
-  int resident;  // blocks that a thread block keeps in shared memory, after one a warp in registers
-  int spilled;   // blocks beyond those
-};
 
 /// H = I - tau v v^T with v = (1, inverse * tail) and H (alpha, tail)^T = (beta, 0)^T.
 struct Reflector {
   float tau, inverse, beta;
 };
-/// Powers of two: `up` brings a matrix whose largest magnitude has these bits into [1, 2), or as
-/// near as both factors stay normal; `down` is its exact inverse.
-struct ScalePair {
-  float up, down;
-};
-__device__ __forceinline__ ScalePair scale_of(unsigned largest) {
-  const int wanted = 254 - static_cast<int>(largest >> 23);
-  const int exponent = wanted < 1 ? 1 : wanted > 253 ? 253 : wanted;
-  return {float_of(static_cast<unsigned>(exponent) << 23),
-          float_of(static_cast<unsigned>(254 - exponent) << 23)};
-}
 /// Tails below this are beyond what FP32 resolves of a matrix of magnitude 1, by far; without them
 /// no square that matters is subnormal.
 constexpr float k_no_tail = 0x1p-100f;
@@ -56,226 +30,96 @@ __device__ __forceinline__ Reflector reflect(float alpha, float tail_square) {
   return {(beta - alpha) / beta, 1 / (alpha - beta), beta};
 }
 
-/// One thread's view of its block's work. `Alone` where a matrix is one thread block's; `Where` its
-/// vectors are.
-template <bool Alone, Home Where>
-struct Reducer {
-  const ReduceTask& task;
-  const SharedLayout layout;
-  const std::int64_t matrix;
-  const int rank, thread, warp, lane;
-  const int rows;  // of 64 x 64 blocks
-  unsigned char* const shared;
-  unsigned char* const outside;
-
-  __device__ __forceinline__ int team() const { return Alone ? 1 : task.ranks; }
-  /// What no other thread block writes to. The address space is known when this is compiled, which
-  /// shared memory needs to be fast.
-  template <class T>
-  __device__ __forceinline__ T* own_at(int offset) const {
-    if constexpr (Where == Home::outside) return reinterpret_cast<T*>(outside + offset);
-    return reinterpret_cast<T*>(shared + offset);
-  }
-  __device__ __forceinline__ float* floats(int offset) const { return own_at<float>(offset); }
-  __device__ __forceinline__ Scalars& scalars() const {
-    return *reinterpret_cast<Scalars*>(shared + layout.scalars);
-  }
-  __device__ __forceinline__ Place* places() const { return own_at<Place>(layout.places); }
-  __device__ __forceinline__ int* starts() const { return own_at<int>(layout.starts); }
-  __device__ __forceinline__ int* entries() const { return own_at<int>(layout.entries); }
-  /// The pivot column of step j, valid from the end of pass j - 1 to the end of step j.
-  __device__ __forceinline__ float* pivot_column(int j) const {
-    const int parity = (j & 1) * layout.padded;
-    if constexpr (Alone) return floats(layout.column) + parity;
-    return reinterpret_cast<float*>(shared + layout.column) + parity;
-  }
-  /// Number of this thread block's blocks that still hold column j or a later one.
-  __device__ __forceinline__ int alive(int j) const {
-    return share_of(triangle(rows - j / k_side), rank, team());
-  }
-  __device__ __forceinline__ float4* stored_block(int local) const {
-    constexpr int size = k_block_elements / 4;
-    const int beyond = local - k_warps - task.resident;
-    if (beyond < 0) {
-      return reinterpret_cast<float4*>(shared + layout.resident) + (local - k_warps) * size;
-    }
-    return task.spill + ((matrix * team() + rank) * task.spilled + beyond) * size;
-  }
-
-  /// Which blocks are ours, and for each block row which sums of ours belong to it, oldest last.
-  __device__ __forceinline__ void set_tables() const {
-    const int count = alive(0);
-    for (int l = thread; l < count; l += k_threads) {
-      places()[l] = place_of(l * team() + rank, rows);
-    }
-    block_barrier();
-    const auto visit = [&](int row, const auto& found) {
-      for (int l = 0; l < count; ++l) {
-        const Place place = places()[l];
-        if (place.row == row) found(2 * l);
-        if (place.column == row && place.row != row) found(2 * l + 1);
-      }
-    };
-    for (int row = thread; row < rows; row += k_threads) {
-      int found = 0;
-      visit(row, [&](int) { ++found; });
-      starts()[row + 1] = found;
-    }
-    block_barrier();
-    if (thread == 0) {
-      starts()[0] = 0;
-      for (int row = 0; row < rows; ++row) starts()[row + 1] += starts()[row];
-    }
-    block_barrier();
-    for (int row = thread; row < rows; row += k_threads) {
-      int at = starts()[row];
-      visit(row, [&](int sum) { entries()[at++] = sum; });
-    }
-  }
-
-  /// Four entries of a row of A, zero outside the matrix.
-  __device__ __forceinline__ float4 read_four(int row, int column) const {
-    const int n = task.n;
-    float4 four = {0, 0, 0, 0};
-    if (row >= n || column >= n) return four;
-    const float* from = task.a + (matrix * n + row) * n + column;
-    if (n % 4 == 0) return *reinterpret_cast<const float4*>(from);
-    four.x = from[0];
-    if (column + 1 < n) four.y = from[1];
-    if (column + 2 < n) four.z = from[2];
-    if (column + 3 < n) four.w = from[3];
-    return four;
-  }
-
-  /// Calls work(four, a, group) for the lane's float4 of a block, [16 rows][2 groups].
-  template <class Work>
-  __device__ __forceinline__ void read_block(const Place& place, const Work& work) const {
-#pragma unroll
-    for (int a = 0; a < 16; ++a) {
-#pragma unroll
-      for (int group = 0; group < 2; ++group) {
-        const int row = place.row * k_side + a / 8 * 32 + (lane >> 3) * 8 + a % 8;
-        work(read_four(row, place.column * k_side + group * 32 + (lane & 7) * 4), a, group);
-      }
-    }
-  }
-
-  /// Loads all blocks; returns the largest magnitude this thread saw, as ordered bits: a NaN
-  /// counts as larger than every number.
-  __device__ __forceinline__ unsigned load(OwnBlock& own) const {
-    unsigned largest = 0;
-    const auto see = [&](float value) {
-      const unsigned magnitude = bits_of(value) & 0x7fffffffu;
-      largest = magnitude > largest ? magnitude : largest;
-    };
-    const int count = alive(0);
-    for (int l = warp; l < count; l += k_warps) {
-      const auto keep = [&](const float4& four, int a, int group) {
-        see(four.x), see(four.y), see(four.z), see(four.w);
-        if (l == warp) {
-          float* at = &own[a / 8][a % 8][group * 4];
-          at[0] = four.x, at[1] = four.y, at[2] = four.z, at[3] = four.w;
-        } else {
-          stored_block(l)[stored_at(a, group, lane)] = four;
-        }
-      };
-      read_block(places()[l], keep);
-    }
-    return largest;
-  }
-
-  __device__ __forceinline__ void scale(OwnBlock& own, float up) const {
-    for (int l = warp; l < alive(0); l += k_warps) {
-#pragma unroll
-      for (int k = 0; k < 32; ++k) {
-        if (l == warp) {
-          for (int c = 0; c < 4; ++c) own[k / 16][k / 2 % 8][k % 2 * 4 + c] *= up;
-        } else {
-          float4& four = stored_block(l)[stored_at(k / 2, k % 2, lane)];
-          four = {four.x * up, four.y * up, four.z * up, four.w * up};
-        }
-      }
-    }
-  }
-
-  __device__ __forceinline__ void team_barrier() const {
-    if (team() > 1) {
-      cluster_barrier();
-    } else {
-      block_barrier();
-    }
-  }
-
-  /// The largest magnitude of the matrix from what each thread saw.
-  __device__ __forceinline__ unsigned team_largest(unsigned largest) const {
-#pragma unroll
-    for (int mask = 16; mask > 0; mask /= 2) {
-      const unsigned other = shuffle_xor(largest, mask);
-      largest = other > largest ? other : largest;
-    }
-    if (lane == 0) scalars().warp_forms[warp] = float_of(largest);
-    block_barrier();
-    if (thread < team()) {
-      unsigned most = 0;
-      for (const float other : scalars().warp_forms) {
-        most = bits_of(other) > most ? bits_of(other) : most;
-      }
-      if (team() > 1) {
-        store_twin(&scalars().largest[rank], thread, float_of(most));
-      } else {
-        scalars().largest[0] = float_of(most);
-      }
-    }
-    team_barrier();
-    largest = 0;
-    for (int k = 0; k < team(); ++k) {
-      const unsigned other = bits_of(scalars().largest[k]);
-      largest = other > largest ? other : largest;
-    }
-    return largest;
-  }
+/// The steps of one thread. `Lag` is how many of them the matrix is behind, at most.
+///
+/// The updates that it is behind are called pending: after the pass of step j there are j % Lag of
+/// them, in slots 0, 1, ... of v and w, and step j writes the next slot.
+template <bool Alone, Home Where, int Lag>
+struct Reducer : Holding<Alone, Where> {
+  using Base = Holding<Alone, Where>;
+  using Base::alive;
+  using Base::entries;
+  using Base::floats;
+  using Base::lane;
+  using Base::layout;
+  using Base::load;
+  using Base::matrix;
+  using Base::pivot_column;
+  using Base::places;
+  using Base::rank;
+  using Base::rows;
+  using Base::scalars;
+  using Base::scale;
+  using Base::set_tables;
+  using Base::shared;
+  using Base::starts;
+  using Base::stored_block;
+  using Base::task;
+  using Base::team;
+  using Base::team_largest;
+  using Base::thread;
+  using Base::update_v;
+  using Base::update_w;
+  using Base::warp;
 
   /// Zeroes what the first pass and the first step read.
   __device__ __forceinline__ void clear() const {
     for (int i = thread; i < layout.padded; i += k_threads) {
-      floats(layout.x)[i] = floats(layout.v)[i] = floats(layout.w)[i] = 0;
+      floats(layout.x)[i] = 0;
+      for (int slot = 0; slot < Lag; ++slot) update_v(slot)[i] = update_w(slot)[i] = 0;
     }
     if (thread < k_warps) scalars().tail_squares[1][thread] = 0;
     if (thread == 0) scalars().leading[1] = 0;
   }
 
-  /// Pass j: A -= v w^T + w v^T, the sums of A x, and column j + 1 of the new A.
+  /// The pass before step j: the sums of A x, and column j, both without the pending updates.
+  template <bool Stores>
   __device__ __forceinline__ void pass(OwnBlock& own, int j) const {
-    const StepVectors vectors{floats(layout.x), floats(layout.v), floats(layout.w), task.n};
-    const int count = alive(j + 1);
+    const StepVectors vectors{floats(layout.x), update_v(0), update_w(0), layout.padded, task.n};
+    const int count = alive(j);
     float form = 0;
     const auto output_of = [&](int l, const Place& place) {
       float* const to = floats(layout.sums) + l * 2 * k_side;
-      const bool holds = place.column == (j + 1) / k_side;
-      return PassOutput{to, to + k_side, holds ? pivot_column(j + 1) : nullptr, (j + 1) % k_side};
+      const bool holds = place.column == j / k_side;
+      return PassOutput{to, to + k_side, holds ? pivot_column(j) : nullptr, j % k_side};
     };
     if (warp < count) {
       const Place place = places()[warp];
-      form += pass_block<true>(own, nullptr, place, vectors, output_of(warp, place), lane);
+      form +=
+          pass_block<true, Lag, Stores>(own, nullptr, place, vectors, output_of(warp, place), lane);
     }
 #pragma unroll 1
     for (int l = warp + k_warps; l < count; l += k_warps) {
       const Place place = places()[l];
-      form += pass_block<false>(own, stored_block(l), place, vectors, output_of(l, place), lane);
+      form += pass_block<false, Lag, Stores>(own, stored_block(l), place, vectors,
+                                             output_of(l, place), lane);
     }
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) form += shuffle_xor(form, mask);
     if (lane == 0) scalars().warp_forms[warp] = form;
   }
 
-  /// Calls add(offset of 64 sums) for each of our sums of the block row that were just written.
-  template <class Add>
-  __device__ __forceinline__ void for_each_sum(int row, int count, const Add& add) const {
+  /// Calls add(read(offset)) for each of our 64 sums of the block row that were just written, four
+  /// loads at a time: each takes as long as several additions.
+  template <class Value, class Read, class Add>
+  __device__ __forceinline__ void for_each_sum(int row, int count, const Read& read,
+                                               const Add& add) const {
+    constexpr int at_once = 4;
     const int end = starts()[row + 1];
-    for (int at = starts()[row]; at < end; ++at) {
-      const int sum = entries()[at];
-      if (sum >= 2 * count) break;
-      add(sum * k_side);
+#pragma unroll 1
+    for (int at = starts()[row]; at < end; at += at_once) {
+      int sum[at_once];
+      Value value[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) sum[k] = at + k < end ? entries()[at + k] : 2 * count;
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        value[k] = Value{};
+        if (sum[k] < 2 * count) value[k] = read(sum[k] * k_side);
+      }
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) add(value[k]);
+      if (sum[at_once - 1] >= 2 * count) break;
     }
   }
 
@@ -294,11 +138,15 @@ struct Reducer {
     for (int group = j / 4 + thread; group < groups; group += k_threads) {
       const int row = group * 4 / k_side;
       float4 sum = {0, 0, 0, 0};
-      for_each_sum(row, count, [&](int offset) {
-        float four[4];
-        load_four(four, floats(layout.sums) + offset + group * 4 % k_side);
-        sum.x += four[0], sum.y += four[1], sum.z += four[2], sum.w += four[3];
-      });
+      for_each_sum<float4>(
+          row, count,
+          [&](int offset) {
+            return *reinterpret_cast<const float4*>(floats(layout.sums) + offset +
+                                                    group * 4 % k_side);
+          },
+          [&](const float4& four) {
+            sum.x += four.x, sum.y += four.y, sum.z += four.z, sum.w += four.w;
+          });
       if (two_stage) {
         store_twin(parts() + (group & -ranks) + rank, group & (ranks - 1), sum);
       } else {
@@ -338,8 +186,10 @@ struct Reducer {
   __device__ __forceinline__ float product(int i, int j) const {
     float sum = 0;
     if (team() == 1) {
-      for_each_sum(i / k_side, alive(j),
-                   [&](int offset) { sum += floats(layout.sums)[offset + i % k_side]; });
+      for_each_sum<float>(
+          i / k_side, alive(j),
+          [&](int offset) { return floats(layout.sums)[offset + i % k_side]; },
+          [&](float value) { sum += value; });
     } else if (team() >= k_two_stage_ranks) {
       sum = reinterpret_cast<const float*>(total())[i];
     } else {
@@ -362,48 +212,129 @@ struct Reducer {
     return sum;
   }
 
+  /// What the pending updates of step j take off the products and off the pivot column: numbers
+  /// that are the same for all rows.
+  struct Pending {
+    static constexpr int k_most = Lag > 1 ? Lag - 1 : 1;
+    float dot_v[k_most], dot_w[k_most];      // with x
+    float pivot_v[k_most], pivot_w[k_most];  // entries of row j
+    int count;
+  };
+  __device__ __forceinline__ Pending pending_of(int j) const {
+    Pending pending{};
+    pending.count = j % Lag;
+#pragma unroll
+    for (int u = 0; u + 1 < Lag; ++u) {
+      if (u >= pending.count) break;
+      for (const float part : scalars().dots[(j + 1) & 1][u][0]) pending.dot_v[u] += part;
+      for (const float part : scalars().dots[(j + 1) & 1][u][1]) pending.dot_w[u] += part;
+      pending.pivot_v[u] = update_v(u)[j];
+      pending.pivot_w[u] = update_w(u)[j];
+    }
+    return pending;
+  }
+
+  /// Row i of A x and of the pivot column, with the v and w of the pending updates in that row.
+  struct RowValues {
+    float product, column;
+    float v[Pending::k_most], w[Pending::k_most];
+  };
+  __device__ __forceinline__ RowValues row_values(int i, int j, const Pending& pending) const {
+    RowValues row{product(i, j), pivot_column(j)[i], {}, {}};
+#pragma unroll
+    for (int u = 0; u + 1 < Lag; ++u) {
+      if (u >= pending.count) break;
+      const float v = update_v(u)[i], w = update_w(u)[i];
+      row.product -= v * pending.dot_w[u] + w * pending.dot_v[u];
+      row.column -= v * pending.pivot_w[u] + w * pending.pivot_v[u];
+      row.v[u] = v;
+      row.w[u] = w;
+    }
+    return row;
+  }
+
+  /// x of step j with the updates that will be pending in the next step, whose pass needs the sums.
+  struct Dots {
+    float v[Pending::k_most] = {}, w[Pending::k_most] = {};
+
+    __device__ __forceinline__ void add(float x, float new_v, float new_w, const RowValues& row,
+                                        int pending) {
+#pragma unroll
+      for (int u = 0; u + 1 < Lag; ++u) {
+        if (u > pending) break;
+        v[u] += x * (u == pending ? new_v : row.v[u]);
+        w[u] += x * (u == pending ? new_w : row.w[u]);
+      }
+    }
+  };
+  __device__ __forceinline__ void store_dots(Dots& dots, int j) const {
+    if ((j + 1) % Lag == 0) return;
+#pragma unroll
+    for (int u = 0; u + 1 < Lag; ++u) {
+      if (u > j % Lag) break;
+#pragma unroll
+      for (int mask = 16; mask > 0; mask /= 2) {
+        dots.v[u] += shuffle_xor(dots.v[u], mask);
+        dots.w[u] += shuffle_xor(dots.w[u], mask);
+      }
+      if (lane == 0) {
+        scalars().dots[j & 1][u][0][warp] = dots.v[u];
+        scalars().dots[j & 1][u][1][warp] = dots.w[u];
+      }
+    }
+  }
+
   /// Step j: finishes reflector j - 1 and its w, then updates pivot column j with them.
   __device__ __forceinline__ void step(int j) const {
     const int before = (j + 1) & 1, n = task.n;
     float tail_square = 0;
     for (const float part : scalars().tail_squares[before]) tail_square += part;
     const Reflector reflector = reflect(scalars().leading[before], tail_square);
-    const float* column = pivot_column(j);
     const float beta = reflector.beta, inverse = reflector.inverse, tau = reflector.tau;
-    const float product_j = product(j, j), column_j = column[j];
+    const Pending pending = pending_of(j);
+    const RowValues pivot = row_values(j, j, pending);
+    float form_j = form(j);
+    for (int u = 0; u + 1 < Lag; ++u) form_j -= 2 * pending.dot_v[u] * pending.dot_w[u];
     // v^T A v = (x - beta e)^T A (x - beta e) inverse^2, where A e is the pivot column.
-    const float whole = form(j) - 2 * beta * product_j + beta * beta * column_j;
+    const float whole = form_j - 2 * beta * pivot.product + beta * beta * pivot.column;
     const float half_form = 0.5f * tau * tau * (whole * inverse * inverse);
-    const float w_j = tau * ((product_j - beta * column_j) * inverse) - half_form;
+    const float w_j = tau * ((pivot.product - beta * pivot.column) * inverse) - half_form;
     const bool writes = rank == (j & (team() - 1));
     float* const reflectors = task.reflectors + (matrix * n + j - 1) * n;
+    float* const to_v = update_v(j % Lag);
+    float* const to_w = update_w(j % Lag);
     float square = 0;
-    for (int i = (j > 0 ? j - 1 : 0) + thread; i < n; i += k_threads) {
+    Dots dots;
+    // The slot's last update had entries from row j - Lag on.
+    for (int i = (j > Lag ? j - Lag : 0) + thread; i < n; i += k_threads) {
       float v = 0, w = 0, x = 0;
       if (i == j) {
         v = 1;
         w = w_j;
       } else if (i > j) {
+        const RowValues row = row_values(i, j, pending);
         v = floats(layout.x)[i] * inverse;
-        w = tau * ((product(i, j) - beta * column[i]) * inverse) - half_form * v;
-        x = column[i] - v * w_j - w;
+        w = tau * ((row.product - beta * row.column) * inverse) - half_form * v;
+        x = row.column - v * w_j - w;
         if (i == j + 1) {
           scalars().leading[j & 1] = x;
         } else {
           square += x * x;
         }
+        if constexpr (Lag > 1) dots.add(x, v, w, row, pending.count);
       }
-      floats(layout.v)[i] = v;
-      floats(layout.w)[i] = w;
+      to_v[i] = v;
+      to_w[i] = w;
       floats(layout.x)[i] = x;
       if (writes && j > 0 && i >= j) reflectors[i] = v;
     }
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) square += shuffle_xor(square, mask);
     if (lane == 0) scalars().tail_squares[j & 1][warp] = square;
+    if constexpr (Lag > 1) store_dots(dots, j);
     if (j + 1 >= n && thread == 0) scalars().leading[j & 1] = 0;
     if (!writes || thread != 0) return;
-    task.diagonal[matrix * n + j] = column_j - 2 * w_j;
+    task.diagonal[matrix * n + j] = pivot.column - 2 * w_j;
     if (j > 0) {
       task.coupling[matrix * n + j - 1] = beta;
       task.tau[matrix * n + j - 1] = tau;
@@ -421,7 +352,11 @@ struct Reducer {
     if (rank == 0 && thread == 0) task.down[matrix] = largest == 0 ? 0 : powers.down;
     block_barrier();
     for (int j = 0; j < task.n; ++j) {
-      pass(own, j - 1);
+      if (j % Lag == 0) {
+        pass<true>(own, j);
+      } else {
+        pass<false>(own, j);
+      }
       if (team() > 1) {
         share(j);
       } else {
@@ -435,21 +370,15 @@ struct Reducer {
 
 /// Grid: batch x ranks blocks of k_threads, the ranks of a matrix forming a cluster; `Alone` is for
 /// one rank.
-template <bool Alone, Home Where>
+template <bool Alone, Home Where, int Lag>
 __global__ void __launch_bounds__(k_threads, 1) reduce_matrices(const ReduceTask task) {
   const int thread = thread_index(), ranks = Alone ? 1 : task.ranks;
   const std::int64_t block = block_index();
-  const SharedLayout layout = shared_layout(task.n, ranks, Where);
-  const Reducer<Alone, Where> reducer{task,
-                                      layout,
-                                      block >> rank_shift(ranks),
-                                      static_cast<int>(block & (ranks - 1)),
-                                      thread,
-                                      thread / 32,
-                                      thread % 32,
-                                      block_rows(task.n),
-                                      shared_memory(),
-                                      task.outside + block * layout.outside_bytes};
+  const SharedLayout layout = shared_layout(task.n, ranks, Where, Lag);
+  const Reducer<Alone, Where, Lag> reducer{
+      {task, layout, block >> rank_shift(ranks), static_cast<int>(block & (ranks - 1)), thread,
+       thread / 32, thread % 32, block_rows(task.n), shared_memory(),
+       task.outside + block * layout.outside_bytes}};
   reducer.run();
 }
 
