@@ -120,42 +120,50 @@ struct Applier {
     return parts + (of_row_group * CG + column_group) * K * 32 + lane;
   }
 
+  static constexpr int k_together = 4;  // values summed beside each other, to hide the latency
+
   /// Sums the parts of this block's warps into the first of them, a slice of the K values each.
   __device__ __forceinline__ void add_warps() const {
+    constexpr int slice = K / RG;
+    static_assert(slice % k_together == 0);
     block_barrier();
-#pragma unroll 4
-    for (int k = row_group * (K / RG); k < (row_group + 1) * (K / RG); ++k) {
-      float sum = 0;
+#pragma unroll 1
+    for (int k = row_group * slice; k < (row_group + 1) * slice; k += k_together) {
+      float sum[k_together] = {};
 #pragma unroll
-      for (int other = 0; other < RG; ++other) sum += part_of(other)[k * 32];
-      part_of(0)[k * 32] = sum;  // nobody else reads these
+      for (int other = 0; other < RG; ++other) {
+#pragma unroll
+        for (int j = 0; j < k_together; ++j) sum[j] += part_of(other)[(k + j) * 32];
+      }
+#pragma unroll
+      for (int j = 0; j < k_together; ++j) part_of(0)[(k + j) * 32] = sum[j];  // read by none else
     }
   }
 
   /// Sums what the blocks have there, and hands every one of them the sum. Each warp takes a slice
   /// of the K values, four at a time; past its end it repeats the last of them.
   __device__ __forceinline__ void add_blocks() const {
-    constexpr int together = 4;
     cluster_barrier();
     const int sharers = RG * task.ranks, slice = (K + sharers - 1) / sharers;
     const int first = (rank * RG + row_group) * slice;
     const int last = first + slice < K ? first + slice : K;
 #pragma unroll 1
-    for (int k = first; k < last; k += together) {
-      float* at[together];
-      float sum[together] = {};
+    for (int k = first; k < last; k += k_together) {
+      float* at[k_together];
+      float sum[k_together] = {};
 #pragma unroll
-      for (int j = 0; j < together; ++j)
+      for (int j = 0; j < k_together; ++j) {
         at[j] = part_of(0) + (k + j < last ? k + j : last - 1) * 32;
+      }
 #pragma unroll 2
       for (int other = 0; other < task.ranks; ++other) {
 #pragma unroll
-        for (int j = 0; j < together; ++j) sum[j] += load_twin(at[j], other);
+        for (int j = 0; j < k_together; ++j) sum[j] += load_twin(at[j], other);
       }
 #pragma unroll 1
       for (int other = 0; other < task.ranks; ++other) {
 #pragma unroll
-        for (int j = 0; j < together; ++j) store_twin(at[j], other, sum[j]);
+        for (int j = 0; j < k_together; ++j) store_twin(at[j], other, sum[j]);
       }
     }
     cluster_barrier();

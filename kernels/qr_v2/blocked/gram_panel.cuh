@@ -111,8 +111,7 @@ struct GramTail {
 __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int column,
                                            const double (&v)[4]) {
   if (row >= tail.rows.end) return;
-  const float x[4] = {static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2]),
-                      static_cast<float>(v[3])};
+  const float x[4] = {narrow(v[0]), narrow(v[1]), narrow(v[2]), narrow(v[3])};
   float* to = tail.factor + row * tail.n + column;
   if (tail.vector) {
     *reinterpret_cast<float4*>(to) = {x[0], x[1], x[2], x[3]};
@@ -187,14 +186,14 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
   for (int base = first + team.warp * 16; base < tail.rows.end; base += team.warps * 16) {
     copy_wait<0>();
     warp_barrier();
-    float p[2][4][4];
+    double p[2][4][4];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
         const float4 four = own[tail_unit(half * 8 + line, q * 4 + inner)];
-        p[half][q][0] = four.x, p[half][q][1] = four.y;
-        p[half][q][2] = four.z, p[half][q][3] = four.w;
+        p[half][q][0] = widen(four.x), p[half][q][1] = widen(four.y);
+        p[half][q][2] = widen(four.z), p[half][q][3] = widen(four.w);
       }
     }
     warp_barrier();

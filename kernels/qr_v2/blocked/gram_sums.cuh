@@ -6,6 +6,7 @@
 #ifndef KBENCH_QR_BLOCKED_GRAM_SUMS_CUH
 #define KBENCH_QR_BLOCKED_GRAM_SUMS_CUH
 
+#include <limits>
 #include <type_traits>
 
 #include "team.cuh"
@@ -19,8 +20,11 @@ constexpr int k_gram_products = 5;         // of 16 x 8, by one warp
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
 constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
 constexpr int k_gram_values = k_gram_tiles * 64 + 2;
-constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
-constexpr int k_side = 16;                  // columns of a diagonal block
+constexpr unsigned k_infinity_bits = 0x7f800000u;  // of the magnitude of an FP32 infinity
+constexpr double k_infinity = std::numeric_limits<double>::infinity();
+/// This value is not 0 if the panel is not triangular, and infinite if the panel is not finite.
+constexpr int k_below = k_gram_tiles * 64;
+constexpr int k_side = 16;  // columns of a diagonal block
 
 /// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) +
 /// h; what lies beyond the block is never set and multiplies what is never used.
@@ -131,8 +135,8 @@ __device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], con
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         const float4 four = stage[staged_unit(row, lane / 4 * 2 + c)];
-        x[half][4 * c] = four.x, x[half][4 * c + 1] = four.y;
-        x[half][4 * c + 2] = four.z, x[half][4 * c + 3] = four.w;
+        x[half][4 * c] = widen(four.x), x[half][4 * c + 1] = widen(four.y);
+        x[half][4 * c + 2] = widen(four.z), x[half][4 * c + 3] = widen(four.w);
       }
     }
 #pragma unroll
@@ -177,18 +181,17 @@ __device__ __forceinline__ void by_quarter(int warp, const Work& work) {
   }
 }
 
-/// Whether this thread sees anything but zeros below the panel's diagonal in a stage.
-__device__ __forceinline__ bool sees_below(const float4* stage, int first_row, int thread,
-                                           int threads) {
+/// Raises `largest` to what this thread sees of a stage: the largest magnitude below the diagonal,
+/// or anywhere that of a value that is not finite, as bits.
+__device__ __forceinline__ void look_at(unsigned& largest, const float4* stage, int first_row,
+                                        int thread, int threads) {
   const auto* words = reinterpret_cast<const float*>(stage);
-  bool below = false;
 #pragma unroll
   for (int k = thread; k < k_stage_rows * k_block; k += threads) {
     const int line = k / k_block, c = k % k_block;
-    const float x = words[staged_unit(line, c / 4) * 4 + c % 4];
-    below |= first_row + line > c && magnitude(x) != 0;
+    const unsigned own = magnitude(words[staged_unit(line, c / 4) * 4 + c % 4]);
+    if (own > largest && (first_row + line > c || own >= k_infinity_bits)) largest = own;
   }
-  return below;
 }
 
 /// The Gram matrix of the whole panel, the same bits in all blocks of the team; where it lies.
@@ -201,14 +204,14 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
 #pragma unroll 1
   for (int k = 0; k < k_gram_stages - 1; ++k) walk.fetch(shared, k, thread, threads);
   double sum[k_gram_products][4] = {};
-  bool below = false;
+  unsigned largest = 0;
 #pragma unroll 1
   for (int k = 0; k < stages; ++k) {
     copy_wait<k_gram_stages - 2>();
     block_barrier();  // the stage has arrived, and the one before it is read no more
     walk.fetch(shared, k + k_gram_stages - 1, thread, threads);
     const float4* stage = GramWalk::stage(shared, k);
-    if (!below) below = sees_below(stage, walk.rows.begin + k * k_stage_rows, thread, threads);
+    look_at(largest, stage, walk.rows.begin + k * k_stage_rows, thread, threads);
     by_quarter(team.warp,
                [&](auto quarter) { add_stage<quarter>(sum, stage, split, splits, team.lane); });
   }
@@ -222,10 +225,10 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
     }
     block_barrier();
   }
-  const bool any = block_any(below);
+  const bool any = block_any(largest != 0), finite = !block_any(largest >= k_infinity_bits);
 #pragma unroll 3
   for (int k = thread; k < k_below; k += threads) shared.sums[0][k] += shared.sums[1][k];
-  if (thread == 0) shared.sums[0][k_below] = any ? 1 : 0;
+  if (thread == 0) shared.sums[0][k_below] = !finite ? k_infinity : any ? 1 : 0;
   if constexpr (!Cluster) {
     block_barrier();
     return shared.sums[0];
