@@ -180,18 +180,6 @@ inline void multiply_add(double (&d)[4], const double (&a)[4], const double (&b)
 }
 inline double inverse_root(double x) { return 1 / std::sqrt(x); }
 inline double quotient(double y, double x) { return y / x; }
-inline double widen(float x) {
-  const auto bits = std::bit_cast<std::int32_t>(x);
-  const std::uint64_t high = static_cast<std::uint32_t>(bits >> 3) & 0x8fffffffu;
-  return std::bit_cast<double>(high << 32 | static_cast<std::uint32_t>(bits) << 29) * 0x1p896;
-}
-inline float narrow(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  const auto high = static_cast<std::uint32_t>(bits >> 32);
-  const auto shifted = static_cast<std::uint32_t>((bits + 0x10000000u) >> 29) - 0xc0000000u;
-  const std::uint32_t size = (high & 0x7fffffffu) < 0x38100000u ? 0 : shifted & 0x7fffffffu;
-  return std::bit_cast<float>(size | (high & 0x80000000u));
-}
 inline std::uint32_t pack_bf16(float first, float second) {
   return emulated::to_bf16(second) << 16 | emulated::to_bf16(first);
 }

@@ -184,7 +184,6 @@ __device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shar
     block_barrier();
     return true;
   }
-  if (!(gram[k_below] < k_infinity)) return false;
   take_gram(gram, shared, team);
   block_barrier();
   const bool first = team.warp < 4, second = team.warp / 4 == 1;  // the warps on C, on L and Y

@@ -111,7 +111,8 @@ struct GramTail {
 __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int column,
                                            const double (&v)[4]) {
   if (row >= tail.rows.end) return;
-  const float x[4] = {narrow(v[0]), narrow(v[1]), narrow(v[2]), narrow(v[3])};
+  const float x[4] = {static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2]),
+                      static_cast<float>(v[3])};
   float* to = tail.factor + row * tail.n + column;
   if (tail.vector) {
     *reinterpret_cast<float4*>(to) = {x[0], x[1], x[2], x[3]};
@@ -186,14 +187,14 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
   for (int base = first + team.warp * 16; base < tail.rows.end; base += team.warps * 16) {
     copy_wait<0>();
     warp_barrier();
-    double p[2][4][4];
+    float p[2][4][4];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
         const float4 four = own[tail_unit(half * 8 + line, q * 4 + inner)];
-        p[half][q][0] = widen(four.x), p[half][q][1] = widen(four.y);
-        p[half][q][2] = widen(four.z), p[half][q][3] = widen(four.w);
+        p[half][q][0] = four.x, p[half][q][1] = four.y;
+        p[half][q][2] = four.z, p[half][q][3] = four.w;
       }
     }
     warp_barrier();
@@ -265,7 +266,7 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
                       task.n % 4 == 0};
 
   load_top(shared, tail.source, n, thread, Warps * 32);
-  const double* gram = sum_gram<Cluster>(shared, {tail.source, n, rows, tail.vector}, team);
+  const double* gram = sum_gram<Cluster, Warps>(shared, {tail.source, n, rows, tail.vector}, team);
   const bool done = factor_gram(gram, shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return;

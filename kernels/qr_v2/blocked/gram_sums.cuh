@@ -6,7 +6,6 @@
 #ifndef KBENCH_QR_BLOCKED_GRAM_SUMS_CUH
 #define KBENCH_QR_BLOCKED_GRAM_SUMS_CUH
 
-#include <limits>
 #include <type_traits>
 
 #include "team.cuh"
@@ -20,11 +19,8 @@ constexpr int k_gram_products = 5;         // of 16 x 8, by one warp
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
 constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
 constexpr int k_gram_values = k_gram_tiles * 64 + 2;
-constexpr unsigned k_infinity_bits = 0x7f800000u;  // of the magnitude of an FP32 infinity
-constexpr double k_infinity = std::numeric_limits<double>::infinity();
-/// This value is not 0 if the panel is not triangular, and infinite if the panel is not finite.
-constexpr int k_below = k_gram_tiles * 64;
-constexpr int k_side = 16;  // columns of a diagonal block
+constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
+constexpr int k_side = 16;                  // columns of a diagonal block
 
 /// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) +
 /// h; what lies beyond the block is never set and multiplies what is never used.
@@ -75,37 +71,56 @@ __device__ __forceinline__ constexpr int staged_unit(int row, int unit) {
   return row * (k_block / 4) + (unit ^ (row & 1) ^ (row & 2) << 1);
 }
 
-/// The rows of one block on their way through shared memory.
+/// The rows of one block.
 struct GramWalk {
   const float* panel;  // the panel's first element
   std::int64_t n;
   GramRows rows;
   bool vector;
+};
 
-  __device__ __forceinline__ static float4* stage(GramShared& shared, int number) {
-    return reinterpret_cast<float4*>(&shared.weights[0][0]) +
-           number % k_gram_stages * k_stage_rows * (k_block / 4);
-  }
-  /// Starts the copy of stage `number`; rows outside become zero.
-  __device__ __forceinline__ void fetch(GramShared& shared, int number, int thread,
-                                        int threads) const {
+/// What one thread copies of every stage: one unit of four columns in each of `Lines` rows, the
+/// same in all stages, so that only constants are added from stage to stage.
+template <int Threads>
+struct GramFeed {
+  static constexpr int k_units = k_block / 4;
+  static constexpr int k_step = Threads / k_units;  // rows from one line to the next
+  static constexpr int k_lines = k_stage_rows / k_step;
+  static constexpr int k_stage_units = k_stage_rows * k_units;
+  static_assert(k_step % 4 == 0, "the swizzle is the same in all lines");
+
+  const float* from;
+  std::int64_t n;
+  float4* to;  // in the first stage
+  int left;    // rows from the first line on
+  bool vector;
+
+  __device__ __forceinline__ GramFeed(const GramWalk& walk, float4* stages, int thread)
+      : from(walk.panel + (walk.rows.begin + thread / k_units) * walk.n + thread % k_units * 4),
+        n(walk.n),
+        to(stages + staged_unit(thread / k_units, thread % k_units)),
+        left(walk.rows.end - walk.rows.begin - thread / k_units),
+        vector(walk.vector) {}
+
+  /// Starts the copies of the next stage, into `stage`; rows outside become zero.
+  __device__ __forceinline__ void fetch(int stage) {
 #pragma unroll
-    for (int k = thread; k < k_stage_rows * k_block / 4; k += threads) {
-      const int line = k / (k_block / 4), unit = k % (k_block / 4);
-      const int row = rows.begin + number * k_stage_rows + line;
-      const bool inside = row < rows.end;
-      const float* from = panel + (inside ? row : 0) * n + unit * 4;
-      float4* to = stage(shared, number) + staged_unit(line, unit);
+    for (int k = 0; k < k_lines; ++k) {
+      const bool inside = k * k_step < left;
+      const float* source = from + k * k_step * n;  // not read unless inside
+      float4* target = to + stage * k_stage_units + k * k_step * k_units;
       if (vector) {
-        copy_async(to, from, inside);
+        copy_async(target, source, inside);
       } else {
-#pragma unroll
+#pragma unroll 1
         for (int c = 0; c < 4; ++c) {
-          copy_async_word(reinterpret_cast<float*>(to) + c, from + c, inside);
+          copy_async_word(reinterpret_cast<float*>(target) + c, source + c, inside);
         }
       }
     }
     copy_commit();
+    from += k_stage_rows * n;
+    left -= k_stage_rows;
   }
 };
 
@@ -122,21 +137,34 @@ __host__ __device__ constexpr GramProduct gram_product(int quarter, int k) {
 }
 
 /// Adds a quarter of the products over this warp's share of a stage, eight rows at a time. A lane
-/// reads rows lane % 4 and four below of its columns 8 (lane / 4) .. + 7.
+/// reads rows lane % 4 and four below of its columns 8 (lane / 4) .. + 7. The last quarter, which
+/// needs the fewest, joins to `below` the bits of all that lies below the diagonal.
 template <int Quarter>
-__device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], const float4* stage,
-                                          int split, int splits, int lane) {
+__device__ __forceinline__ void add_stage(double (&sum)[k_gram_products][4], unsigned& below,
+                                          const float4* stage, int first_row, const Team& team) {
+  const int column = team.lane / 4 * 8;
 #pragma unroll 1
-  for (int first = split * 8; first < k_stage_rows; first += splits * 8) {
-    double x[2][8];
+  for (int first = team.warp / 4 * 8; first < k_stage_rows; first += team.warps / 4 * 8) {
+    float x[2][8];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = first + 4 * half + lane % 4;
+      const int row = first + 4 * half + team.lane % 4;
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        const float4 four = stage[staged_unit(row, lane / 4 * 2 + c)];
-        x[half][4 * c] = widen(four.x), x[half][4 * c + 1] = widen(four.y);
-        x[half][4 * c + 2] = widen(four.z), x[half][4 * c + 3] = widen(four.w);
+        const float4 four = stage[staged_unit(row, column / 4 + c)];
+        x[half][4 * c] = four.x, x[half][4 * c + 1] = four.y;
+        x[half][4 * c + 2] = four.z, x[half][4 * c + 3] = four.w;
+      }
+      if constexpr (Quarter == 3) {
+        if (first_row >= k_block) {
+#pragma unroll
+          for (int t = 0; t < 8; ++t) below |= __float_as_uint(x[half][t]);
+        } else {
+#pragma unroll
+          for (int t = 0; t < 8; ++t) {
+            below |= first_row + row > column + t ? __float_as_uint(x[half][t]) : 0;
+          }
+        }
       }
     }
 #pragma unroll
@@ -181,39 +209,29 @@ __device__ __forceinline__ void by_quarter(int warp, const Work& work) {
   }
 }
 
-/// Raises `largest` to what this thread sees of a stage: the largest magnitude below the diagonal,
-/// or anywhere that of a value that is not finite, as bits.
-__device__ __forceinline__ void look_at(unsigned& largest, const float4* stage, int first_row,
-                                        int thread, int threads) {
-  const auto* words = reinterpret_cast<const float*>(stage);
-#pragma unroll
-  for (int k = thread; k < k_stage_rows * k_block; k += threads) {
-    const int line = k / k_block, c = k % k_block;
-    const unsigned own = magnitude(words[staged_unit(line, c / 4) * 4 + c % 4]);
-    if (own > largest && (first_row + line > c || own >= k_infinity_bits)) largest = own;
-  }
-}
-
 /// The Gram matrix of the whole panel, the same bits in all blocks of the team; where it lies.
-template <bool Cluster>
+template <bool Cluster, int Warps>
 __device__ __forceinline__ const double* sum_gram(GramShared& shared, const GramWalk& walk,
                                                   const Team& team) {
-  const int thread = team.warp * 32 + team.lane, threads = team.warps * 32;
-  const int split = team.warp / 4, splits = team.warps / 4;
-  const int stages = (walk.rows.end - walk.rows.begin + k_stage_rows - 1) / k_stage_rows;
+  constexpr int threads = Warps * 32, splits = Warps / 4;
+  const int thread = team.warp * 32 + team.lane, split = team.warp / 4;
+  const int rows = walk.rows.end - walk.rows.begin;
+  auto* ring = reinterpret_cast<float4*>(&shared.weights[0][0]);
+  GramFeed<threads> feed(walk, ring, thread);
 #pragma unroll 1
-  for (int k = 0; k < k_gram_stages - 1; ++k) walk.fetch(shared, k, thread, threads);
+  for (int stage = 0; stage < k_gram_stages - 1; ++stage) feed.fetch(stage);
   double sum[k_gram_products][4] = {};
-  unsigned largest = 0;
+  unsigned below = 0;
 #pragma unroll 1
-  for (int k = 0; k < stages; ++k) {
+  for (int row = 0, stage = 0; row < rows; row += k_stage_rows) {
     copy_wait<k_gram_stages - 2>();
     block_barrier();  // the stage has arrived, and the one before it is read no more
-    walk.fetch(shared, k + k_gram_stages - 1, thread, threads);
-    const float4* stage = GramWalk::stage(shared, k);
-    look_at(largest, stage, walk.rows.begin + k * k_stage_rows, thread, threads);
-    by_quarter(team.warp,
-               [&](auto quarter) { add_stage<quarter>(sum, stage, split, splits, team.lane); });
+    feed.fetch((stage + k_gram_stages - 1) % k_gram_stages);
+    const float4* at = ring + stage * GramFeed<threads>::k_stage_units;
+    by_quarter(team.warp, [&](auto quarter) {
+      add_stage<quarter>(sum, below, at, walk.rows.begin + row, team);
+    });
+    stage = (stage + 1) % k_gram_stages;
   }
   copy_wait<0>();
 #pragma unroll 1
@@ -225,10 +243,10 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
     }
     block_barrier();
   }
-  const bool any = block_any(largest != 0), finite = !block_any(largest >= k_infinity_bits);
+  const bool any = block_any((below & 0x7fffffffu) != 0);
 #pragma unroll 3
   for (int k = thread; k < k_below; k += threads) shared.sums[0][k] += shared.sums[1][k];
-  if (thread == 0) shared.sums[0][k_below] = !finite ? k_infinity : any ? 1 : 0;
+  if (thread == 0) shared.sums[0][k_below] = any ? 1 : 0;
   if constexpr (!Cluster) {
     block_barrier();
     return shared.sums[0];

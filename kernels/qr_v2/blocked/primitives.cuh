@@ -207,24 +207,6 @@ __device__ __forceinline__ double quotient(double y, double x) {
   return fma(fma(error, error, error), first, first);
 }
 
-/// x in FP64, exactly, for finite x; an infinity or a NaN becomes some finite number. Shifted into
-/// place, the bits of x, subnormal or not, say x 2^-896; the machine's own conversion takes several
-/// times as long as this.
-__device__ __forceinline__ double widen(float x) {
-  const int bits = __float_as_int(x);
-  const auto low = static_cast<int>(static_cast<unsigned>(bits) << 29);
-  return __hiloint2double((bits >> 3) & static_cast<int>(0x8fffffff), low) * 0x1p896;
-}
-
-/// x in FP32, for |x| < 2^128: to nearest, ties away from zero, and 0 for what would be subnormal.
-__device__ __forceinline__ float narrow(double x) {
-  const auto bits = static_cast<unsigned long long>(__double_as_longlong(x));
-  const auto high = static_cast<unsigned>(bits >> 32);
-  const auto shifted = static_cast<unsigned>((bits + 0x10000000u) >> 29) - 0xc0000000u;
-  const unsigned size = (high & 0x7fffffffu) < 0x38100000u ? 0 : shifted & 0x7fffffffu;
-  return __uint_as_float(size | (high & 0x80000000u));
-}
-
 /// Two BF16 in one word, `first` in the low half, rounded to nearest.
 __device__ __forceinline__ std::uint32_t pack_bf16(float first, float second) {
   std::uint32_t packed;
