@@ -66,7 +66,7 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditi
   using namespace tridiagonal;
   const Products products = conditions.precise ? Products::full : Products::half_pairs;
   const Plan plan = make_plan(1, n, products, device_of(conditions.shared_bytes),
-                              {conditions.ranks, conditions.lag});
+                              {conditions.ranks, conditions.lag, conditions.warp});
   if (plan.ranks == 0) throw std::runtime_error("no plan for this size");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   const auto size = static_cast<std::size_t>(n);
@@ -85,8 +85,13 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditi
   const SolveTask again = solve_task(plan, buffers, true);
   const TransformTask transform = transform_task(plan, buffers);
   const PlainTask plain = plain_task(plan, buffers);
-  launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
-         [&] { run_reduction(plan, reduce_task(plan, buffers)); });
+  const ReduceTask reduce = reduce_task(plan, buffers);
+  if (plan.in_warp) {
+    launch(1, k_warp_rows, 1, sizeof(WarpShared), [&] { reduce_in_warp(reduce); });
+  } else {
+    launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
+           [&] { run_reduction(plan, reduce); });
+  }
   launch(1, k_solve_threads, 1, 64, [&] { prepare_rows(solve); });
   launch(solve.blocks, k_solve_threads, 1, k_solve_threads * sizeof(Sample),
          [&] { solve_pairs(solve); });

@@ -20,6 +20,7 @@ struct Conditions {
   bool all_fail = false;          // whether the certificate is refused to every matrix
   bool precise = false;           // the kernel
   int lag = 1;                    // steps that the matrix may be behind in the reduction
+  int warp = 0;                   // 1: a warp alone reduces a matrix of at most 32 rows
 };
 
 /// `a` is [n, n]. All memory but `a` holds NaN before the call.

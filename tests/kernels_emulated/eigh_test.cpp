@@ -78,6 +78,26 @@ TEST_CASE("eigenpairs pass the gates however far the matrix lags behind its upda
   }
 }
 
+TEST_CASE("a warp alone reduces every matrix that it can hold") {
+  std::mt19937 draws(14);
+  Conditions conditions;
+  conditions.warp = 1;
+  conditions.precise = true;  // up to n = 4 FP16 pairs leave more than require_passes allows
+  for (const std::string& name : spectrum_names()) {
+    for (const int n : {1, 2, 3, 4, 17, 31, 32}) {
+      INFO(name << ", n = " << n);
+      const std::vector<float> a = planted(spectrum(name, n), draws);
+      require_certified(a, eigenpairs_emulated(a, n, conditions), n);
+      const std::vector<float> d = diagonal(spectrum(name, n));
+      require_certified(d, eigenpairs_emulated(d, n, conditions), n);
+    }
+  }
+  const std::vector<float> a = planted(spectrum("spectrum", 33), draws);
+  const Eigenpairs larger = eigenpairs_emulated(a, 33, conditions);
+  conditions.warp = 0;
+  CHECK(larger.q == eigenpairs_emulated(a, 33, conditions).q);
+}
+
 TEST_CASE("tridiagonal matrices with exact duplicates are certified on the emulated machine") {
   constexpr int n = 84;
   std::mt19937 draws(11);

@@ -67,6 +67,23 @@ inline const void* reduce_kernel(int ranks, Home home, int lag) {
 }
 constexpr int k_lags[] = {1, 2, 4};
 
+inline Launch reduction(const Plan& plan, const ReduceTask& task) {
+  if (plan.in_warp) {
+    return {reinterpret_cast<const void*>(&reduce_in_warp),
+            plan.batch,
+            k_warp_rows,
+            1,
+            sizeof(WarpShared),
+            &task};
+  }
+  return {reduce_kernel(plan.ranks, plan.home, plan.lag),
+          plan.batch * plan.ranks,
+          k_threads,
+          plan.ranks,
+          static_cast<std::size_t>(plan.shared_bytes),
+          &task};
+}
+
 /// The kernels of a call, in order; a matrix of one row has no reflectors. In pairs, a flagged
 /// matrix is left to the FP32 products behind them; in FP32 there is no launch for pairs.
 inline cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream) {
@@ -79,8 +96,7 @@ inline cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_
   const std::int64_t batch = plan.batch;
   const std::int64_t strips = plan.products == Products::half_pairs ? transform.strips : 0;
   const Launch launches[] = {
-      {reduce_kernel(plan.ranks, plan.home, plan.lag), batch * plan.ranks, k_threads, plan.ranks,
-       static_cast<std::size_t>(plan.shared_bytes), &reduce},
+      reduction(plan, reduce),
       {reinterpret_cast<const void*>(&prepare_rows), batch, k_solve_threads, 1,
        k_solve_threads / 32 * sizeof(float), &solve},
       {reinterpret_cast<const void*>(&solve_pairs), batch * solve.blocks, k_solve_threads, 1,

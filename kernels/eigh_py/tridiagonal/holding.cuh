@@ -5,37 +5,9 @@
 #define KBENCH_EIGH_TRIDIAGONAL_HOLDING_CUH
 
 #include "block_pass.cuh"
+#include "reduce_task.cuh"
 
 namespace tridiagonal {
-
-/// What one launch reduces. T = Q^T (up A) Q, up a power of two that brings A's largest magnitude
-/// near 1; Q = H_0 H_1 ..., H_j = I - tau_j v_j v_j^T, v_j zero above row j + 1 and 1 there.
-struct ReduceTask {
-  const float* a;          // [batch, n, n] symmetric; the lower triangle is read
-  float* reflectors;       // [batch, n, n]: v_j in row j, for j < n - 1
-  float* tau;              // [batch, n]: tau_j for j < n - 1
-  float* diagonal;         // [batch, n]
-  float* coupling;         // [batch, n]: between j and j + 1, for j < n - 1
-  float* down;             // [batch]: 1 / up; 0 for a matrix of zeros
-  float4* spill;           // [batch, ranks, spilled, k_block_elements / 4]
-  unsigned char* outside;  // [batch, ranks, outside_bytes of the layout]
-  int n;
-  int ranks;     // thread blocks per matrix
-  int resident;  // blocks that a thread block keeps in shared memory, after one a warp in registers
-  int spilled;   // blocks beyond those
-};
-
-/// Powers of two: `up` brings a matrix whose largest magnitude has these bits into [1, 2), or as
-/// near as both factors stay normal; `down` is its exact inverse.
-struct ScalePair {
-  float up, down;
-};
-__device__ __forceinline__ ScalePair scale_of(unsigned largest) {
-  const int wanted = 254 - static_cast<int>(largest >> 23);
-  const int exponent = wanted < 1 ? 1 : wanted > 253 ? 253 : wanted;
-  return {float_of(static_cast<unsigned>(exponent) << 23),
-          float_of(static_cast<unsigned>(254 - exponent) << 23)};
-}
 
 /// One thread's view. `Alone` where a matrix is one thread block's; `Where` its vectors are.
 template <bool Alone, Home Where>

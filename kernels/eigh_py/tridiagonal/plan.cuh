@@ -10,6 +10,7 @@
 #include "back_transform.cuh"
 #include "back_transform_plain.cuh"
 #include "reduce.cuh"
+#include "reduce_warp.cuh"
 #include "solve.cuh"
 
 namespace tridiagonal {
@@ -36,6 +37,7 @@ struct Workspace {
 struct Asked {
   int ranks = 0;  // other than 0: thread blocks per matrix
   int lag = 1;    // steps that the matrix may be behind: 1, 2 or 4
+  int warp = 0;   // whether a warp alone reduces a matrix that it can hold: 0 or 1
 };
 
 struct Plan {
@@ -44,6 +46,7 @@ struct Plan {
   int ranks;  // thread blocks that reduce a matrix; 0 where none of the choices fits
   Home home;  // of the reduction's vectors
   int lag;
+  bool in_warp;  // whether reduce_in_warp does it, and what is said of the reduction is void
   int resident, spilled;
   int shared_bytes;  // of the reduction
   Workspace workspace;
@@ -154,9 +157,19 @@ inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, Products p
 inline Plan make_plan(std::int64_t batch, std::int64_t n, Products products,
                       const DeviceFacts& device, const Asked& asked) {
   const Spread s = choose_spread(batch, static_cast<int>(n), device, asked);
-  return {
-      batch, n,          products,  s.fits ? s.ranks : 0, s.home,
-      s.lag, s.resident, s.spilled, s.shared_bytes,       divide_workspace(batch, n, products, s)};
+  Plan plan{};
+  plan.batch = batch;
+  plan.n = n;
+  plan.products = products;
+  plan.ranks = s.fits ? s.ranks : 0;
+  plan.home = s.home;
+  plan.lag = s.lag;
+  plan.in_warp = asked.warp != 0 && n <= k_warp_rows;
+  plan.resident = s.resident;
+  plan.spilled = s.spilled;
+  plan.shared_bytes = s.shared_bytes;
+  plan.workspace = divide_workspace(batch, n, products, s);
+  return plan;
 }
 
 /// The addresses of one call.

@@ -73,6 +73,8 @@ inline bool read_asked(const kbench_call* shapes, Asked& asked) {
   const char* wrong = nullptr;
   asked.lag = chosen("KBENCH_TRIDIAGONAL_LAG", {1, 2, 4}, Asked{}.lag);
   if (asked.lag < 0) wrong = "KBENCH_TRIDIAGONAL_LAG is none of 1, 2, 4; unset it";
+  asked.warp = chosen("KBENCH_TRIDIAGONAL_WARP", {0, 1}, Asked{}.warp);
+  if (asked.warp < 0) wrong = "KBENCH_TRIDIAGONAL_WARP is none of 0, 1; unset it";
   asked.ranks = chosen("KBENCH_TRIDIAGONAL_RANKS", {1, 2, 4, 8, 16}, 0);
   if (asked.ranks < 0) wrong = "KBENCH_TRIDIAGONAL_RANKS is none of 1, 2, 4, 8, 16; unset it";
   if (wrong != nullptr) std::snprintf(shapes->error, shapes->error_size, "%s", wrong);
@@ -172,12 +174,13 @@ inline int report(void* state, char* text, std::uint32_t size) {
     error = cudaMemcpy(&flagged, own.flagged, sizeof flagged, cudaMemcpyDeviceToHost);
   }
   if (error != cudaSuccess) return 1;
-  std::snprintf(text, size,
-                "products=%s; ranks=%d; lag=%d; resident=%d; spilled=%d; outside=%d; graphs=%zu; "
-                "flagged=%u; redone_by=precise",
-                own.plan.products == Products::full ? "fp32" : "fp16x3", own.plan.ranks,
-                own.plan.lag, own.plan.resident, own.plan.spilled,
-                own.plan.home == Home::outside ? 1 : 0, own.prepared.size(), flagged);
+  std::snprintf(
+      text, size,
+      "products=%s; ranks=%d; lag=%d; warp=%d; resident=%d; spilled=%d; outside=%d; graphs=%zu; "
+      "flagged=%u; redone_by=precise",
+      own.plan.products == Products::full ? "fp32" : "fp16x3", own.plan.ranks, own.plan.lag,
+      own.plan.in_warp ? 1 : 0, own.plan.resident, own.plan.spilled,
+      own.plan.home == Home::outside ? 1 : 0, own.prepared.size(), flagged);
   return 0;
 }
 

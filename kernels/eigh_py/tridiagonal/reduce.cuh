@@ -15,21 +15,6 @@
 
 namespace tridiagonal {
 
-/// H = I - tau v v^T with v = (1, inverse * tail) and H (alpha, tail)^T = (beta, 0)^T.
-struct Reflector {
-  float tau, inverse, beta;
-};
-/// Tails below this are beyond what FP32 resolves of a matrix of magnitude 1, by far; without them
-/// no square that matters is subnormal.
-constexpr float k_no_tail = 0x1p-100f;
-/// LAPACK's conventions: beta has the sign opposite to alpha; a zero tail gives tau = 0, H = I.
-__device__ __forceinline__ Reflector reflect(float alpha, float tail_square) {
-  if (tail_square < k_no_tail) return {0, 0, alpha};
-  const float norm = sqrtf(alpha * alpha + tail_square);
-  const float beta = -copysignf(norm, alpha);
-  return {(beta - alpha) / beta, 1 / (alpha - beta), beta};
-}
-
 /// The steps of one thread. `Lag` is how many of them the matrix is behind, at most.
 ///
 /// The updates that it is behind are called pending: after the pass of step j there are j % Lag of
