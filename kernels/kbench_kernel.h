@@ -100,7 +100,7 @@ typedef struct kbench_kernel {
   /* Optional, untimed: bytes of workspace that one call needs. */
   uint64_t (*workspace_bytes)(void* state);
   /* Optional, untimed, once per shape: the address tuples of all calls, which then stay fixed
-   * (graphs, tensor maps, pointer arrays). Contents are undefined. */
+   * (graphs, tensor maps, pointer arrays). Inputs hold NaN. */
   int (*prepare)(void* state, const kbench_call* calls, int32_t count);
   /* Required, timed: enqueues the work on `stream`. Internal streams fork from it and join it. */
   int (*custom_kernel)(void* state, const kbench_call* call);

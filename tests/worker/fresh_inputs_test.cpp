@@ -165,6 +165,20 @@ TEST_CASE("a repeat of one call is never cut") {
   CHECK(bench.count("custom_kernel") == 1 + 80 + bench.reply.audit_repeats);
 }
 
+TEST_CASE("prepare sees no input") {
+  FreshBench bench;
+  static std::vector<float> seen;
+  seen.clear();
+  bench.table.prepare = [](void*, const kbench_call* calls, std::int32_t count) {
+    for (std::int32_t j = 0; j < count; ++j) seen.push_back(first_of(calls + j));
+    return 0;
+  };
+  bench.run();
+  CHECK(bench.error == "");
+  CHECK(seen.size() == bench.job.seeds.size());
+  CHECK(std::all_of(seen.begin(), seen.end(), [](float x) { return std::isnan(x); }));
+}
+
 TEST_CASE("in an audit repeat each input is there during its own call alone, else during all") {
   FreshBench bench;
   bench.table.prepare = remember_calls;
