@@ -60,7 +60,8 @@ inline std::size_t output_bytes(const kbench_call* call, int index) {
   return static_cast<std::size_t>(output_count(call, index)) * sizeof(float);
 }
 
-// In host_backend.cpp, cuda_operations.cu and the backend of each problem; all but `allocate` and `read` in the stream's order.
+// In host_backend.cpp, cuda_operations.cu and the backend of each problem; all but `allocate` and
+// `read` in the stream's order.
 
 /// The right H and tau, or Q and L, the matrix in the layout that the outputs state. On CUDA n at
 /// most 32, row-major.
