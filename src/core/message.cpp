@@ -249,6 +249,7 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("recheck_ms", m.recheck_ms);
   visit("workspace_bytes", m.workspace_bytes);
   visit("device_peak_bytes", m.device_peak_bytes);
+  visit("leaked_bytes_per_call", m.leaked_bytes_per_call);
   visit("kernel", m.kernel);
   visit("kernel_report", m.kernel_report);
   visit("trace", m.trace);

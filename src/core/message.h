@@ -192,7 +192,8 @@ struct Reply {
   double check_ms = 0;                  ///< first check with diagnostics, per input, wall
   double recheck_ms = 0;                ///< median of the gate-only rechecks, per input, wall
   std::int64_t workspace_bytes = 0;
-  std::int64_t device_peak_bytes = 0;  ///< kbench's own buffers for this case
+  std::int64_t device_peak_bytes = 0;           ///< kbench's own buffers for this case
+  std::optional<double> leaked_bytes_per_call;  ///< 0: what is taken comes back; empty: not known
   std::optional<KernelInfo> kernel;
   std::string kernel_report;                      ///< the plug-in's own line, such as `fallbacks=0`
   std::optional<TraceFigures> trace;              ///< trace jobs

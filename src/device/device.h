@@ -75,6 +75,10 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   /// Bytes free now.
   virtual std::int64_t free_bytes() = 0;
+  /// Bytes taken now, for the difference of two readings: all that is not free on a CUDA device,
+  /// whoever holds it and in blocks of the driver's size; on the host what malloc has given out in
+  /// this process, nothing under a sanitizer.
+  virtual std::int64_t used_bytes() = 0;
 
   /// 256-byte aligned; null for 0 bytes. Throws DeviceError naming need and free on failure.
   virtual void* allocate(std::int64_t bytes) = 0;

@@ -170,6 +170,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
                       {"recheck", json_number(reply.recheck_ms)}};
   json["workspace_bytes"] = reply.workspace_bytes;
   json["device_peak_bytes"] = reply.device_peak_bytes;
+  json["leaked_bytes_per_call"] = optional_number(reply.leaked_bytes_per_call);
   return json;
 }
 

@@ -86,15 +86,33 @@ Text costly_events(const RunRecord&, const CaseRecord& row) {
       format_time(nothing_ns), 100 * nothing_ns / repeat_ns);
 }
 
+// No failure: the results are right, and a run whose memory lasts is as good as another.
+Text leaking(const RunRecord&, const CaseRecord& row) {
+  constexpr double k_kib = 1024;
+  const double bytes = row.reply.leaked_bytes_per_call.value_or(0);
+  if (bytes <= 0) return std::nullopt;
+  const bool cuda = row.kernel.device == DeviceKind::cuda;
+  return fmt::format(
+      "each call leaves {:.4g} KiB of {} memory behind ({}); free it before the call returns, or "
+      "take it once in `create`",
+      bytes / k_kib, cuda ? "device" : "host",
+      cuda ? "what is free shrinks from repeat to repeat, unless another process takes it"
+           : "what malloc has given out grows from repeat to repeat");
+}
+
 struct Row {
   std::string_view kind;
   Text (*text)(const RunRecord& record, const CaseRecord& row);
 };
 
 constexpr Row k_warnings[] = {
-    {"slow first repeat", slow_start}, {"outliers", far_samples},
-    {"two modes", modes_of},           {"drift", moving},
-    {"few repeats", too_few},          {"event cost", costly_events},
+    {"slow first repeat", slow_start},
+    {"outliers", far_samples},
+    {"two modes", modes_of},
+    {"drift", moving},
+    {"few repeats", too_few},
+    {"event cost", costly_events},
+    {"leak", leaking},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "worker/case_run.h"
 #include "worker/flush.h"
 #include "worker/launch_hold.h"
+#include "worker/memory_watch.h"
 #include "worker/timed_window.h"
 #include "worker/trace_run.h"
 
@@ -66,6 +67,8 @@ class Loop {
   void queued_repeats();
   /// Guards, late work, inputs and every output of the repeat just made.
   void judge(Pass pass);
+  /// Takes a reading of the memory, when nothing runs.
+  void watch_memory();
   /// False when the job is paced and the runner wants no more repeats.
   bool has_turn() const;
   /// The next audit repeat: untimed, and to the kernel like any other.
@@ -79,6 +82,8 @@ class Loop {
   const TurnSource& turns_;
   Device& device_;
   TimedWindow window_;
+  MemoryWatch memory_;
+  std::int64_t calls_made_ = 0;
   double slowest_s_ = 0;
   double rest_ns_ = 0;  // the wait for the device behind that for the stream
   bool called_ = false;
@@ -114,6 +119,7 @@ double Loop::call_all(const std::string& phase, Pass pass, bool range, LaunchHol
   blame_kernel(run_, [&] {
     if (hold != nullptr) hold->place();
     succeeded = window_.record(pass, range);
+    calls_made_ += calls_of(run_.job(), pass);
     if (succeeded) run_.take_snapshot();
     if (hold != nullptr) hold->release();
     if (!succeeded) return;
@@ -171,6 +177,11 @@ void Loop::audit() {
   judge(pass);
 }
 
+void Loop::watch_memory() {
+  memory_.add(calls_made_, device_.used_bytes());
+  run_.reply().leaked_bytes_per_call = memory_.leaked_bytes_per_call();
+}
+
 bool Loop::has_turn() const {
   const std::vector<double>& samples = run_.reply().samples_ns;
   return !run_.job().paced || turns_(samples.empty() ? 0 : samples.back());
@@ -191,6 +202,7 @@ void Loop::timed_repeats() {
     const Pass pass{Stage::timed, repeat};
     const double sample_ns = call_all("repeat", pass, job.range);
     judge(pass);
+    if (MemoryWatch::wants(repeat)) watch_memory();
     reply.samples_ns.push_back(sample_ns);
     const Summary summary = summarize(reply.samples_ns);
     run_.progress().own_code("repeat", repeat, summary.mean, summary.err);
@@ -203,6 +215,7 @@ void Loop::timed_repeats() {
   }
   reply.clocks.after = device_.clock_state(&reply.clocks.absent);
   while (job.fresh_inputs && reply.audit_repeats < k_least_audits) audit();
+  watch_memory();
   // Of a paced job that never had its turn there is no time.
   if (!reply.samples_ns.empty()) run_.judge_time();
 }

@@ -98,6 +98,7 @@ Reply some_reply() {
   r.recheck_ms = 4;
   r.workspace_bytes = 5;
   r.device_peak_bytes = std::numeric_limits<std::int64_t>::max();
+  r.leaked_bytes_per_call = 65536.5;
   r.kernel = some_kernel();
   r.kernel_report = "fallbacks=0";
   r.trace = some_trace();
@@ -176,6 +177,7 @@ TEST_CASE("the fields of a reply keep their values and types") {
   CHECK(back.floor_ns == 1234.5);
   CHECK(back.floor_reason == "copy bandwidth");
   CHECK(back.device_peak_bytes == std::numeric_limits<std::int64_t>::max());
+  CHECK(back.leaked_bytes_per_call == 65536.5);
   REQUIRE(back.kernel.has_value());
   CHECK(back.kernel->device == DeviceKind::cuda);
   CHECK(back.kernel->synchronises_host);

@@ -46,7 +46,7 @@ const Words k_eigh_unwritten = {"output `Q` is not finite (matrix 0, row 0, colu
 
 const std::vector<Row> k_eigh_rows = {
     {"eigh_cached_by_address", k_eigh_stale},
-    // The solver refuses inputs that are not there yet.
+    // The host's solver refuses inputs that are not there.
     {"eigh_all_in_first_call",
      {k_eigh_unwritten[0], "custom_kernel wrote output `Q` of call ",
       "custom_kernel failed (code 1)"}},
@@ -56,7 +56,19 @@ const std::vector<Row> k_eigh_rows = {
     {"eigh_nan_output", {"output `Q` is not finite (matrix 3, row 7, column 7: "}},
     {"eigh_one_bad_matrix", {"eigen residual is too large (matrix 3 of 4: "}},
     {"eigh_wrong_when_timed", k_eigh_stale},
-    {"eigh_unjoined_thread", {k_eigh_unwritten[0], "work was still running "}},
+    {"eigh_all_in_last_call", {k_eigh_unwritten[0], "custom_kernel failed (code 1)"}},
+    {"eigh_keeps_state", k_eigh_stale},
+    {"eigh_modifies_input_when_timed", {"custom_kernel changed its input (call "}},
+    {"eigh_skips_when_timed", k_eigh_unwritten},
+    {"eigh_only_last_right", k_eigh_stale},
+    {"eigh_unjoined_thread", {k_eigh_unwritten[0], "work was still running "}, false},
+};
+
+const std::vector<Row> k_cuda_eigh_rows = {
+    {"cuda_eigh_unjoined_stream", {k_eigh_unwritten[0], "work was still running "}},
+    {"cuda_eigh_early_stream",
+     {"output `Q` is not finite (", "eigen residual is too large (", "work was still running "}},
+    {"cuda_eigh_late_stream", {"work was still running "}},
 };
 
 constexpr const char* k_bad_case = "batch: 4; n: 8; cond: 1; seed: 6\n";
@@ -121,7 +133,9 @@ TEST_CASE("one bad matrix among 640 is found and named") {
 }
 
 TEST_CASE("a plug-in that remembers what it has seen sees nothing twice") {
-  expect_useless_memory("cached_by_content");
+  for (const std::string plugin : {"cached_by_content", "eigh_cached_by_content"}) {
+    expect_useless_memory(plugin);
+  }
 }
 
 TEST_CASE("a failed case names the nonce, and with it fails in the same way again") {
@@ -147,6 +161,17 @@ TEST_CASE("every CUDA cheat is a failed case", "[gpu]") {
   }
 }
 
+TEST_CASE("every CUDA cheat of eigh_py is a failed case", "[gpu]") {
+  for (const char* mode : {"benchmark", "leaderboard"}) {
+    for (const Row& row : k_eigh_rows) {
+      if (row.on_cuda) expect_one_bad_case(mode, "cuda_" + row.plugin, row.words);
+    }
+    for (const Row& row : k_cuda_eigh_rows) expect_one_bad_case(mode, row.plugin, row.words);
+  }
+}
+
 TEST_CASE("a CUDA plug-in that remembers what it has seen sees nothing twice", "[gpu]") {
-  expect_useless_memory("cuda_cached_by_content");
+  for (const std::string plugin : {"cuda_cached_by_content", "cuda_eigh_cached_by_content"}) {
+    expect_useless_memory(plugin);
+  }
 }

@@ -60,10 +60,11 @@ inline std::size_t output_bytes(const kbench_call* call, int index) {
   return static_cast<std::size_t>(output_count(call, index)) * sizeof(float);
 }
 
-// In host_backend.cpp and cuda_backend.cu; all but `allocate` and `read` in the stream's order.
+// In host_backend.cpp, cuda_operations.cu and the backend of each problem; all but `allocate` and
+// `read` in the stream's order.
 
-/// The right H and tau, or Q and L, the matrix in the layout that the outputs state. On CUDA qr_v2
-/// alone, n at most 32, row-major.
+/// The right H and tau, or Q and L, the matrix in the layout that the outputs state. On CUDA n at
+/// most 32, row-major.
 int solve(const kbench_call* call);
 void copy(const kbench_call* call, void* to, const void* from, std::size_t bytes);
 void write(const kbench_call* call, float* to, float value);

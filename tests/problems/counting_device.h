@@ -19,6 +19,7 @@ class CountingDevice : public Device {
 
   const DeviceInfo& info() const override { return device_.info(); }
   std::int64_t free_bytes() override { return device_.free_bytes(); }
+  std::int64_t used_bytes() override { return device_.used_bytes(); }
   void* allocate(std::int64_t bytes) override {
     void* data = device_.allocate(bytes);
     if (data != nullptr) sizes_[data] = bytes;

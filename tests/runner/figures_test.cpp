@@ -116,6 +116,33 @@ TEST_CASE("each warning says what, why and what to try") {
         "`--repeats 40` takes more");
 }
 
+TEST_CASE("a leak is a warning that names the memory") {
+  struct Row {
+    DeviceKind device;
+    const char* text;
+  };
+  for (const Row& row :
+       {Row{DeviceKind::cuda,
+            "each call leaves 64 KiB of device memory behind (what is free shrinks from repeat to "
+            "repeat, unless another process takes it); free it before the call returns, or take it "
+            "once in `create`"},
+        Row{DeviceKind::host,
+            "each call leaves 64 KiB of host memory behind (what malloc has given out grows from "
+            "repeat to repeat); free it before the call returns, or take it once in `create`"}}) {
+    RunRecord record;
+    record.mode = find_mode("benchmark");
+    record.cases = {row_of(quiet())};
+    record.cases[0].kernel.device = row.device;
+    record.cases[0].reply.leaked_bytes_per_call = 65536;
+    const std::vector<Warning> warnings = warnings_of(record, 0);
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].kind == "leak");
+    CHECK(warnings[0].text == row.text);
+    record.cases[0].reply.leaked_bytes_per_call = 0;
+    CHECK(warnings_of(record, 0).empty());
+  }
+}
+
 TEST_CASE("a slow first repeat asks for the warm-up that the run did not have") {
   // Also an outlier: both are said, the cause first.
   std::vector<double> samples = quiet();

@@ -78,6 +78,7 @@ class FakeDevice : public Device {
   std::int64_t free = std::int64_t{1} << 40;
   double sample_ns = 1000;
   std::int64_t allocated = 0;   ///< bytes that live now
+  std::int64_t lost = 0;        ///< bytes that somebody else has taken
   std::string fail_at;          ///< entry of the diary that throws a DeviceError
   std::int64_t fail_after = 0;  ///< so many of them pass first
   bool sticky = false;
@@ -95,6 +96,7 @@ class FakeDevice : public Device {
   void set_kind(DeviceKind kind) { info_.kind = kind; }
   void set_capability(const std::string& capability) { info_.capability = capability; }
   std::int64_t free_bytes() override { return free; }
+  std::int64_t used_bytes() override { return allocated + lost; }
 
   void* allocate(std::int64_t bytes) override {
     note("allocate");

@@ -35,6 +35,7 @@ class CudaDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   std::int64_t free_bytes() override;
+  std::int64_t used_bytes() override { return info_.memory_bytes - free_bytes(); }
 
   void* allocate(std::int64_t bytes) override;
   void release(void* data) noexcept override;

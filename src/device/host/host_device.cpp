@@ -3,6 +3,7 @@
 #include "device/host/host_device.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,6 +64,11 @@ const std::uint8_t* at(const void* data, std::int64_t offset) {
 HostDevice::HostDevice() : info_(describe_host()) {}
 
 std::int64_t HostDevice::free_bytes() { return read_memory().free_bytes; }
+
+std::int64_t HostDevice::used_bytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
+}
 
 void* HostDevice::allocate(std::int64_t bytes) {
   KBENCH_ASSERT(bytes >= 0);

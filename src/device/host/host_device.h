@@ -16,6 +16,7 @@ class HostDevice : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   std::int64_t free_bytes() override;
+  std::int64_t used_bytes() override;
   void* allocate(std::int64_t bytes) override;
   void release(void* data) noexcept override;
   void copy(void* to, const void* from, std::int64_t bytes) override;
