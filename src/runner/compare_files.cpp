@@ -147,13 +147,18 @@ void add_means_of_runs(ComparisonRecord& record) {
 
 }  // namespace
 
-std::vector<std::string> differences(const ResultsFile& before, const ResultsFile& after) {
+std::vector<std::string> run_differences(const ResultsFile& before, const ResultsFile& after) {
   Differences differences;
   compare_devices(before, after, differences);
   differences.add("mode", before.mode, after.mode);
   differences.add("warm-up", before.warm_up ? "on" : "off", after.warm_up ? "on" : "off");
   differences.add("profiler", before.profiler.empty() ? "none" : before.profiler,
                   after.profiler.empty() ? "none" : after.profiler);
+  return differences.found;
+}
+
+std::vector<std::string> differences(const ResultsFile& before, const ResultsFile& after) {
+  Differences differences{run_differences(before, after)};
   compare_inputs(before, after, differences);
   return differences.found;
 }

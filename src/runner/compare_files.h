@@ -16,6 +16,9 @@ namespace kbench {
 /// compared.
 std::vector<std::string> differences(const ResultsFile& before, const ResultsFile& after);
 
+/// Those of them that lie in the runs as a whole and not in their cases.
+std::vector<std::string> run_differences(const ResultsFile& before, const ResultsFile& after);
+
 /// Cases that both files have, as indices into their lists; a case that stands twice in both is
 /// matched in order.
 std::vector<std::pair<std::size_t, std::size_t>> matching_cases(const ResultsFile& before,

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "runner/figures.h"
 #include "runner/report.h"
+#include "runner/trace.h"
 #include "runner/warnings.h"
 
 namespace kbench {
@@ -87,9 +88,11 @@ constexpr CsvColumn k_columns[] = {
     {"tflop_per_s", [](const At& at) { return number(tflop_per_s(at.row)); }},
     {"gb_per_s", [](const At& at) { return number(gb_per_s(at.row)); }},
     {"floor_share", [](const At& at) { return number(floor_share(at.row)); }},
+    {"idle_share", [](const At& at) { return number(idle_share(at.row.reply)); }},
     {"worst_of_gate", [](const At& at) { return number(at.row.reply.worst_of_gate); }},
     {"worst_gate", [](const At& at) { return at.row.reply.worst_gate; }},
     {"wall_s", [](const At& at) { return number(at.row.wall_s); }},
+    {"resumed_from", [](const At& at) { return at.row.resumed_from; }},
     {"warnings", warning_kinds},
     {"error",
      [](const At& at) {

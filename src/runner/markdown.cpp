@@ -69,7 +69,12 @@ std::string after_table(const RunRecord& record, const std::string& problem) {
   }
   std::string warnings;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
-    if (record.cases[i].spec.problem != problem) continue;
+    const CaseRecord& row = record.cases[i];
+    if (row.spec.problem != problem) continue;
+    if (!row.resumed_from.empty()) {
+      warnings += fmt::format("- case {}: resumed, measured in the run of {}\n", i,
+                              to_one_line(row.resumed_from));
+    }
     for (const Warning& warning : warnings_of(record, i)) {
       warnings += fmt::format("- case {}: {}\n", i, to_one_line(warning.text));
     }

@@ -67,4 +67,28 @@ std::optional<double> problem_geometric_mean(const RunRecord& record, const std:
   return geometric_mean(means);
 }
 
+std::optional<Ratio> problem_ratio(const RunRecord& record, const std::string& problem) {
+  std::vector<double> values, lows, highs;
+  for (const CaseRecord& row : record.cases) {
+    if (row.spec.problem != problem) continue;
+    if (!row.over_baseline) return std::nullopt;
+    values.push_back(row.over_baseline->value);
+    if (!row.over_baseline->interval) continue;
+    lows.push_back(row.over_baseline->interval->low);
+    highs.push_back(row.over_baseline->interval->high);
+  }
+  if (values.empty()) return std::nullopt;
+  Ratio ratio{geometric_mean(values), std::nullopt};
+  if (lows.size() == values.size()) {
+    ratio.interval = Interval{geometric_mean(lows), geometric_mean(highs)};
+  }
+  return ratio;
+}
+
+std::size_t resumed_cases(const RunRecord& record) {
+  return static_cast<std::size_t>(
+      std::count_if(record.cases.begin(), record.cases.end(),
+                    [](const CaseRecord& row) { return !row.resumed_from.empty(); }));
+}
+
 }  // namespace kbench

@@ -195,7 +195,7 @@ ResultsFile parse_results(const std::string& text, const std::string& path) {
   }
 }
 
-ResultsFile read_results(const std::string& path) {
+std::string read_results_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   if (file) text << file.rdbuf();
@@ -203,7 +203,11 @@ ResultsFile read_results(const std::string& path) {
     throw Error(ExitCode::usage, fmt::format("cannot read the results `{}` ({}); check the path",
                                              to_one_line(path), std::strerror(errno)));
   }
-  return parse_results(text.str(), path);
+  return text.str();
+}
+
+ResultsFile read_results(const std::string& path) {
+  return parse_results(read_results_text(path), path);
 }
 
 }  // namespace kbench

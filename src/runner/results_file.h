@@ -52,6 +52,8 @@ bool is_results_path(const std::string& path);
 /// Throws Error(usage) naming the file when it cannot be read, is no JSON, has another schema, or
 /// lacks a key that every version of the schema has.
 ResultsFile read_results(const std::string& path);
+/// Its text alone, whatever it is. Throws Error(usage) when it cannot be read.
+std::string read_results_text(const std::string& path);
 /// The same for text that is there already.
 ResultsFile parse_results(const std::string& text, const std::string& path);
 

@@ -64,6 +64,11 @@ void open_standard_descriptors() {
 ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> popcorn, Lanes& lanes,
                   Watch& watch) {
   check_kernel(asked, problems);
+  if (popcorn && !asked.resume.empty()) {
+    throw Error(ExitCode::usage,
+                "`--resume` is refused while `POPCORN_FD` is set (result lines are "
+                "of one run); leave out one of the two");
+  }
   watch.limit(asked.time_limit_s);
   const std::vector<Place> places = lanes.places(asked);
   Options options = asked;
@@ -72,10 +77,14 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
   const Plan plan = make_plan(
       options, problems, [&] { return kernel.problem(); }, [&watch] { return watch.must_stop(); });
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
+  std::optional<Resume> resume;
+  if (!options.resume.empty()) resume = read_resume(options.resume);
   const auto reporters = make_reporters(options, std::move(popcorn));
   for (const auto& reporter : reporters) reporter->starting(plan.cases.size());
   kernel.build();
-  return run_cases(kernel.start(plan), places, watch, reporters);
+  Start start = kernel.start(plan);
+  if (resume) start.resume = &*resume;
+  return run_cases(start, places, watch, reporters);
 }
 
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,

@@ -4,6 +4,7 @@
 #include "runner/run_cases.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -70,6 +71,7 @@ class Run : public Rules {
 
   bool is_trace() const { return mode_.id == ModeId::trace; }
   void find_kernels(Dealer& dealer);
+  void go_on(Dealer& dealer);
   std::optional<std::string> lacking(std::size_t seat, ExitCode code, const std::string& words);
   std::optional<std::string> check_hello(std::size_t seat, std::size_t i, Hello hello);
   std::optional<std::size_t> failed_before(std::size_t i) const;
@@ -328,12 +330,37 @@ void Run::find_kernels(Dealer& dealer) {
   mark_shared_devices(record_);
 }
 
+/// Takes over what the former run measured, or says why its figures are not of this run. Before the
+/// first output: a document that is continued in place is as it was until then.
+void Run::go_on(Dealer& dealer) {
+  const std::string path = to_one_line(start_.resume->file.path);
+  if (!record_.device || !start_.kernel_error.empty()) {
+    const std::string why = start_.kernel_error.empty() ? "no worker came up" : start_.kernel_error;
+    throw Error(ExitCode::case_failed,
+                fmt::format("`{}` is not resumed ({}); it is left as it was", path, why));
+  }
+  const std::vector<std::string> found = resume_differences(
+      *start_.resume, record_, options_.launch, options_.fresh_inputs != FreshInputs::off);
+  if (!found.empty()) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("`{}` cannot be resumed (that run and this one differ in {}); run as it "
+                    "was run, or leave out `--resume`",
+                    path, fmt::join(found, "; ")));
+  }
+  const std::vector<std::size_t> taken = take_over(*start_.resume, record_);
+  for (const std::size_t i : taken) dealer.skip(i);
+  say(fmt::format("{} of {} cases are taken over from `{}`", taken.size(), record_.cases.size(),
+                  path));
+}
+
 ExitCode Run::execute() {
   std::vector<Lane*> lanes;
   for (const Post& post : posts_) lanes.push_back(post.place.lane);
   began_.resize(record_.cases.size());
   Dealer dealer(lanes, *this, watch_, record_.cases.size());
   if (start_.kernel_error.empty()) find_kernels(dealer);
+  if (start_.resume != nullptr) go_on(dealer);
   for (const auto& reporter : reporters_) reporter->begin(record_);
   begun_ = true;
   dealer.run();

@@ -11,6 +11,7 @@
 #include "runner/options.h"
 #include "runner/plan.h"
 #include "runner/report.h"
+#include "runner/resume.h"
 
 namespace kbench {
 
@@ -23,6 +24,7 @@ struct Start {
   std::string source;             ///< file that the kernel is compiled from; empty when it is not
   std::string kernel_error;  ///< why the source made no kernel: every case fails with it; or empty
   std::optional<DeviceInfo> device;  ///< that a compilation was for
+  const Resume* resume = nullptr;    ///< a former run to go on from
 };
 
 /// A lane of the run and what it stands for.

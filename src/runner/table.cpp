@@ -148,6 +148,10 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
     text += std::string(k_indent, ' ') +
             wrap(queued_text(*row.reply.queued), k_indent, layout.style.width) + '\n';
   }
+  if (!row.resumed_from.empty()) {
+    text += fmt::format("{}resumed: measured in the run of {}\n", std::string(k_indent, ' '),
+                        to_one_line(row.resumed_from));
+  }
   return text + warning_lines(record, i, layout);
 }
 
@@ -165,9 +169,11 @@ std::string table_footer(const RunRecord& record, const TableLayout& layout) {
   const std::string passed_text =
       fmt::format("{} passed", static_cast<std::ptrdiff_t>(record.cases.size()) - failed);
   const std::string failed_text = fmt::format("{} failed", failed);
-  text += fmt::format("{}, {}\n",
+  const std::size_t resumed = resumed_cases(record);
+  text += fmt::format("{}, {}{}\n",
                       paint(layout.style, failed == 0 ? Paint::green : Paint::plain, passed_text),
-                      paint(layout.style, failed == 0 ? Paint::plain : Paint::red, failed_text));
+                      paint(layout.style, failed == 0 ? Paint::plain : Paint::red, failed_text),
+                      resumed == 0 ? "" : fmt::format(" ({} resumed)", resumed));
   return text;
 }
 

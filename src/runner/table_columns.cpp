@@ -8,13 +8,14 @@
 #include <cmath>
 
 #include "runner/figures.h"
+#include "runner/trace.h"
 
 namespace kbench {
 namespace {
 
 constexpr std::string_view k_none = "-";
 
-constexpr std::array<Column, 11> k_columns{{{"median", 10},
+constexpr std::array<Column, 12> k_columns{{{"median", 10},
                                             {"95 % interval", 15},
                                             {"mean ± err", 15},
                                             {"min", 7},
@@ -24,6 +25,7 @@ constexpr std::array<Column, 11> k_columns{{{"median", 10},
                                             {"TFLOP/s", 7},
                                             {"GB/s", 6},
                                             {"floor %", 7},
+                                            {"idle %", 6},
                                             {"res/gate", 8}}};
 
 /// Three significant digits without an exponent where that is short.
@@ -47,10 +49,13 @@ std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& st
   const std::string interval =
       d.median_95 ? fmt::format("{} - {}", time(d.median_95->low), time(d.median_95->high))
                   : std::string(k_none);
+  // Nothing is known of the error of one repeat.
+  const std::string mean = s.runs < 2 ? time(s.mean)
+                                      : fmt::format("{} ± {}", fixed(s.mean / unit.ns, mean_digits),
+                                                    fixed(s.err / unit.ns, mean_digits));
   return {paint(style, Paint::bold, fmt::format("{} {}", time(s.median), unit.name)),
           interval,
-          fmt::format("{} ± {}", fixed(s.mean / unit.ns, mean_digits),
-                      fixed(s.err / unit.ns, mean_digits)),
+          mean,
           time(s.best),
           time(d.p90),
           std::to_string(s.runs),
@@ -58,6 +63,7 @@ std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& st
           optional_number(tflop_per_s(row)),
           optional_number(gb_per_s(row)),
           optional_number(floor_share(row), 100),
+          optional_number(idle_share(row.reply), 100),
           short_number(row.reply.worst_of_gate)};
 }
 
