@@ -132,8 +132,9 @@ std::vector<float> reordered(const std::vector<float>& items, std::int64_t size,
 struct Shape {
   std::int64_t batch, n;
 };
-constexpr Shape k_shapes[] = {{1, 1},   {20, 32},  {9, 33},    {40, 176}, {40, 352},
-                              {7, 513}, {40, 512}, {20, 1024}, {3, 2048}};
+/// One of them more matrices than the device has multiprocessors.
+constexpr Shape k_shapes[] = {{1, 1},   {20, 32},  {300, 33}, {40, 176}, {12, 352},
+                              {3, 513}, {16, 512}, {6, 1024}, {3, 2048}};
 
 }  // namespace
 
