@@ -144,6 +144,8 @@ Reply read_reply(const Json& json) {
   reply.copy_bytes_per_s = number(roof, "copy_bytes_per_s");
   reply.tensor_flops_per_s = number(roof, "tensor_flops_per_s");
   read_circumstances(json, reply);
+  const Json& leaked = at(json, "leaked_bytes_per_call");
+  if (!leaked.is_null()) reply.leaked_bytes_per_call = number(leaked);
   const Json& times = at(json, "times_ms");
   reply.create_ms = number(times, "create");
   reply.first_call_ms = number(times, "first_call");

@@ -46,6 +46,11 @@ std::string interval_end(const At& at, double Interval::*end) {
   return known ? number((*at.row.distribution->median_95).*end) : "";
 }
 
+std::string baseline_figure(const At& at, double Interval::*end) {
+  const std::optional<Ratio>& ratio = at.row.over_baseline;
+  return ratio && ratio->interval ? number((*ratio->interval).*end) : "";
+}
+
 std::string warning_kinds(const At& at) {
   std::string kinds;
   for (const Warning& warning : warnings_of(at.record, at.i)) {
@@ -92,6 +97,12 @@ constexpr CsvColumn k_columns[] = {
     {"worst_of_gate", [](const At& at) { return number(at.row.reply.worst_of_gate); }},
     {"worst_gate", [](const At& at) { return at.row.reply.worst_gate; }},
     {"wall_s", [](const At& at) { return number(at.row.wall_s); }},
+    {"over_baseline",
+     [](const At& at) {
+       return at.row.over_baseline ? number(at.row.over_baseline->value) : std::string();
+     }},
+    {"over_baseline_low", [](const At& at) { return baseline_figure(at, &Interval::low); }},
+    {"over_baseline_high", [](const At& at) { return baseline_figure(at, &Interval::high); }},
     {"resumed_from", [](const At& at) { return at.row.resumed_from; }},
     {"warnings", warning_kinds},
     {"error",

@@ -68,21 +68,14 @@ std::optional<double> problem_geometric_mean(const RunRecord& record, const std:
 }
 
 std::optional<Ratio> problem_ratio(const RunRecord& record, const std::string& problem) {
-  std::vector<double> values, lows, highs;
+  std::vector<Ratio> ratios;
   for (const CaseRecord& row : record.cases) {
     if (row.spec.problem != problem) continue;
     if (!row.over_baseline) return std::nullopt;
-    values.push_back(row.over_baseline->value);
-    if (!row.over_baseline->interval) continue;
-    lows.push_back(row.over_baseline->interval->low);
-    highs.push_back(row.over_baseline->interval->high);
+    ratios.push_back(*row.over_baseline);
   }
-  if (values.empty()) return std::nullopt;
-  Ratio ratio{geometric_mean(values), std::nullopt};
-  if (lows.size() == values.size()) {
-    ratio.interval = Interval{geometric_mean(lows), geometric_mean(highs)};
-  }
-  return ratio;
+  if (ratios.empty()) return std::nullopt;
+  return mean_ratio(ratios);
 }
 
 std::size_t resumed_cases(const RunRecord& record) {

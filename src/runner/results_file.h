@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/comparison.h"
 #include "core/message.h"
 #include "runner/machine.h"
 
@@ -27,6 +28,8 @@ struct ResultCase {
   std::string stop;
   std::int64_t calls_per_repeat = 0;
   std::string fresh_inputs;
+  std::optional<Ratio> over_baseline;
+  double wall_s = 0;            ///< of the case as a whole; 0 in documents that do not state it
   double flops = 0, bytes = 0;  ///< nominal; 0 in documents that do not state them
   double floor_ns = 0;
   std::string floor_reason;
@@ -36,7 +39,7 @@ struct ResultCase {
 
 struct ResultsFile {
   std::string path;
-  std::string kbench_version, started, mode, profiler, verdict;
+  std::string kbench_version, started, mode, profiler, baseline, verdict;
   std::vector<std::string> command_line;
   std::vector<std::pair<std::string, std::string>> tags;
   MachineInfo machine;

@@ -3,6 +3,7 @@
 #include "runner/resume.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -39,9 +40,6 @@ std::vector<std::pair<std::size_t, std::size_t>> measured_pairs(const Resume& fo
   return pairs;
 }
 
-/// The present run as the document that it would write.
-ResultsFile as_file(const RunRecord& record) { return parse_results(json_document(record), ""); }
-
 class Words {
  public:
   void add(const std::string& what, const std::string& former, const std::string& present) {
@@ -62,13 +60,14 @@ class Words {
 
 }  // namespace
 
+ResultsFile as_results(const RunRecord& record) { return parse_results(json_document(record), ""); }
+
 Resume read_resume(const std::string& path) {
   const std::string text = read_results_text(path);
   Resume former{parse_results(text, path), {}};
   try {
-    for (const auto& row : nlohmann::ordered_json::parse(text).at("cases")) {
-      former.cases.push_back(read_case_record(row));
-    }
+    const auto document = nlohmann::ordered_json::parse(text);
+    for (const auto& row : document.at("cases")) former.cases.push_back(read_case_record(row));
   } catch (const std::exception& error) {
     throw Error(ExitCode::usage,
                 fmt::format("`{}` cannot be resumed ({}); give a file that `--json` wrote",
@@ -87,7 +86,7 @@ std::string file_sha256(const std::string& path) {
 
 std::vector<std::string> resume_differences(const Resume& former, const RunRecord& present,
                                             Launch launch, bool fresh) {
-  const ResultsFile now = as_file(present);
+  const ResultsFile now = as_results(present);
   Words words;
   words.add(run_differences(former.file, now));
   words.add("kbench", former.file.kbench_version, now.kbench_version);
@@ -106,9 +105,25 @@ std::vector<std::string> resume_differences(const Resume& former, const RunRecor
   return words.found();
 }
 
+void require_resumable(const Resume& former, const RunRecord& present, Launch launch, bool fresh,
+                       const std::string& kernel_error) {
+  const std::string path = to_one_line(former.file.path);
+  if (!present.device || !kernel_error.empty()) {
+    throw Error(ExitCode::case_failed,
+                fmt::format("`{}` is not resumed ({}); it is left as it was", path,
+                            kernel_error.empty() ? "no worker came up" : kernel_error));
+  }
+  const auto found = resume_differences(former, present, launch, fresh);
+  if (found.empty()) return;
+  throw Error(ExitCode::usage,
+              fmt::format("`{}` cannot be resumed (that run and this one differ in {}); run as it "
+                          "was run, or leave out `--resume`",
+                          path, fmt::join(found, "; ")));
+}
+
 std::vector<std::size_t> take_over(const Resume& former, RunRecord& record) {
   std::vector<std::size_t> taken;
-  for (const auto& [i, k] : measured_pairs(former, as_file(record))) {
+  for (const auto& [i, k] : measured_pairs(former, as_results(record))) {
     CaseRecord row = former.cases[i];
     CaseRecord& present = record.cases[k];
     row.spec = present.spec;

@@ -43,6 +43,7 @@ CaseRecord full_case() {
   row.reply.recheck_ms = 4;
   row.reply.workspace_bytes = 4096;
   row.reply.device_peak_bytes = 1 << 20;
+  row.reply.leaked_bytes_per_call = 512;
   return row;
 }
 
