@@ -272,118 +272,60 @@ KBENCH_HOST_DEVICE double away_from_zero(double pivot, double least) {
   return std::fabs(pivot) < least ? -least : pivot;
 }
 
-/// How many rows are read before the first of them is worked on. A pivot comes from the L2 cache or
-/// from beyond, and the compiler may not move a read across the writes of the rows before it.
-constexpr int k_rows_ahead = 4;
-
-/// What a sweep reads of row i.
-struct SweepRow {
-  Row row;
-  double pivot;
-  float coupling;  // to row i + 1, 0 in the last row
-};
-
-/// Calls work(i, what is read of row i) for all rows, from the last to the first.
-template <class Work>
-KBENCH_HOST_DEVICE void sweep_up(const VectorTask& task, const Work& work) {
-  for (int last = task.n - 1; last >= 0; last -= k_rows_ahead) {
-    SweepRow ahead[k_rows_ahead];
-    KBENCH_UNROLL
-    for (int k = 0; k < k_rows_ahead; ++k) {
-      const int i = last > k ? last - k : 0;
-      ahead[k] = {task.rows[i], task.pivots[i * task.stride],
-                  i + 1 < task.n ? task.couplings[i] : 0};
-    }
-    KBENCH_UNROLL
-    for (int k = 0; k < k_rows_ahead; ++k) {
-      if (last - k >= 0) work(last - k, ahead[k]);
-    }
-  }
-}
-
-/// Leaves the pivots of the factorisation of T - x I from above.
-KBENCH_HOST_DEVICE void factor_from_above(const VectorTask& task, double x, double least) {
-  double inverse = 0;
-  for (int first = 0; first < task.n; first += k_rows_ahead) {
-    Row ahead[k_rows_ahead];
-    KBENCH_UNROLL
-    for (int k = 0; k < k_rows_ahead; ++k) {
-      ahead[k] = task.rows[first + k < task.n ? first + k : task.n - 1];
-    }
-    KBENCH_UNROLL
-    for (int k = 0; k < k_rows_ahead; ++k) {
-      if (first + k >= task.n) break;
-      const double whole = (ahead[k].diagonal - x) - ahead[k].square * inverse;
-      const double pivot = away_from_zero(whole, least);
-      task.pivots[(first + k) * task.stride] = pivot;
-      inverse = reciprocal(pivot);
-    }
-  }
-}
-
 /// Index of the smallest diagonal entry, in magnitude, of the twisted factorisations of T - x I:
-/// where the eigenvector is largest. After factor_from_above.
-KBENCH_HOST_DEVICE int find_twist(const VectorTask& task, double x, double least) {
+/// where the eigenvector is largest. Leaves the pivots of the factorisation from above.
+KBENCH_HOST_DEVICE int factor_twisted(const VectorTask& task, double x, double least) {
+  double inverse = 0;
+  for (int i = 0; i < task.n; ++i) {
+    const Row row = task.rows[i];
+    const double pivot = away_from_zero((row.diagonal - x) - row.square * inverse, least);
+    task.pivots[i * task.stride] = pivot;
+    inverse = reciprocal(pivot);
+  }
   double below = 0;  // what the factorisation from below takes off the diagonal entry
   double smallest = 0;
   int twist = -1;
-  sweep_up(task, [&](int i, const SweepRow& read) {
-    const double twisted = std::fabs(read.pivot - below);
+  for (int i = task.n - 1; i >= 0; --i) {
+    const Row row = task.rows[i];
+    const double twisted = std::fabs(task.pivots[i * task.stride] - below);
     if (twist < 0 || twisted < smallest) {
       smallest = twisted;
       twist = i;
     }
-    const double pivot = away_from_zero((read.row.diagonal - x) - below, least);
-    below = read.row.square * reciprocal(pivot);
-  });
+    below = row.square * reciprocal(away_from_zero((row.diagonal - x) - below, least));
+  }
   return twist;
 }
 
-/// The vector's rows after the twist; returns `square` and the sum of their squares.
-KBENCH_HOST_DEVICE double vector_below(const VectorTask& task, int twist, double square) {
-  double z = 1;
-  for (int first = 1; first < task.n; first += k_rows_ahead) {
-    double pivots[k_rows_ahead];
-    float couplings[k_rows_ahead];
-    KBENCH_UNROLL
-    for (int k = 0; k < k_rows_ahead; ++k) {
-      const int i = first + k < task.n ? first + k : task.n - 1;
-      pivots[k] = task.pivots[i * task.stride];
-      couplings[k] = task.couplings[i - 1];
-    }
-    KBENCH_UNROLL
-    for (int k = 0; k < k_rows_ahead; ++k) {
-      const int i = first + k;
-      if (i <= twist || i >= task.n) continue;
-      z = -couplings[k] * z * reciprocal(pivots[k]);
-      task.vector[i * task.stride] = static_cast<float>(z);
-      square += z * z;
-    }
-  }
-  return square;
-}
-
 /// Writes the eigenvector of the eigenvalue x, which is exact to final_width, and returns the
-/// reciprocal of its norm. The sweeps run over all rows so that the threads of a warp, whose twists
-/// differ, stay together.
+/// reciprocal of its norm. The two loops run over all rows so that the threads of a warp, whose
+/// twists differ, stay together.
 KBENCH_HOST_DEVICE float twisted_vector(const VectorTask& task, double x, double bound) {
   const double least = k_least_pivot * bound;
-  factor_from_above(task, x, least);
-  const int twist = find_twist(task, x, least);
+  const int twist = factor_twisted(task, x, least);
   double square = 1, z = 0, below = 0;
-  sweep_up(task, [&](int i, const SweepRow& read) {
+  for (int i = task.n - 1; i >= 0; --i) {
     const std::int64_t at = i * task.stride;
     if (i > twist) {  // the pivots from below replace those from above
-      const double pivot = away_from_zero((read.row.diagonal - x) - below, least);
+      const Row row = task.rows[i];
+      const double pivot = away_from_zero((row.diagonal - x) - below, least);
       task.pivots[at] = pivot;
-      below = read.row.square * reciprocal(pivot);
+      below = row.square * reciprocal(pivot);
     } else {
-      z = i == twist ? 1 : -read.coupling * z * reciprocal(read.pivot);
+      z = i == twist ? 1 : -task.couplings[i] * z * reciprocal(task.pivots[at]);
       task.vector[at] = static_cast<float>(z);
       if (i < twist) square += z * z;
     }
-  });
-  return static_cast<float>(1 / std::sqrt(vector_below(task, twist, square)));
+  }
+  z = 1;
+  for (int i = 1; i < task.n; ++i) {
+    if (i <= twist) continue;
+    const std::int64_t at = i * task.stride;
+    z = -task.couplings[i - 1] * z * reciprocal(task.pivots[at]);
+    task.vector[at] = static_cast<float>(z);
+    square += z * z;
+  }
+  return static_cast<float>(1 / std::sqrt(square));
 }
 
 }  // namespace tridiagonal

@@ -269,16 +269,6 @@ struct Reducer : Holding<Alone, Where> {
     }
   }
 
-  /// What step j finishes of T and of tau.
-  __device__ __forceinline__ void write_entries(int j, const Reflector& reflector,
-                                                float diagonal) const {
-    const std::int64_t first = matrix * task.n;
-    task.diagonal[first + j] = diagonal;
-    if (j == 0) return;
-    task.coupling[first + j - 1] = reflector.beta;
-    task.tau[first + j - 1] = reflector.tau;
-  }
-
   /// Step j: finishes reflector j - 1 and its w, then updates pivot column j with them.
   __device__ __forceinline__ void step(int j) const {
     const int before = (j + 1) & 1, n = task.n;
@@ -328,7 +318,12 @@ struct Reducer : Holding<Alone, Where> {
     if (lane == 0) scalars().tail_squares[j & 1][warp] = square;
     if constexpr (Lag > 1) store_dots(dots, j);
     if (j + 1 >= n && thread == 0) scalars().leading[j & 1] = 0;
-    if (writes && thread == 0) write_entries(j, reflector, pivot.column - 2 * w_j);
+    if (!writes || thread != 0) return;
+    task.diagonal[matrix * n + j] = pivot.column - 2 * w_j;
+    if (j > 0) {
+      task.coupling[matrix * n + j - 1] = beta;
+      task.tau[matrix * n + j - 1] = tau;
+    }
   }
 
   __device__ __forceinline__ void run() const {
