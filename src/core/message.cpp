@@ -187,6 +187,7 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("exact_repeats", m.exact_repeats);
   visit("paced", m.paced);
   visit("together", m.together);
+  visit("may_hold", m.may_hold);
   visit("range", m.range);
   visit("flush", m.flush);
   visit("trace", m.trace);

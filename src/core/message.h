@@ -115,6 +115,7 @@ struct Job {
   std::int64_t exact_repeats = 0;  ///< --repeats N: exactly N timed repeats; 0: the stop rule
   bool paced = false;              ///< each timed repeat waits for a Turn, and Turns end them
   bool together = false;           ///< paced, and each timed repeat starts at a moment of a Turn
+  bool may_hold = true;            ///< together: launches may be held back until that moment
   bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
   bool fresh_inputs = false;       ///< other inputs in each repeat, and audit repeats among them
   std::uint64_t nonce = 0;         ///< of this run: fresh inputs and audit repeats follow from it

@@ -42,6 +42,7 @@ Job make_case_job(const Start& start, const RunRecord& record, std::size_t i, st
   job.limits = mode.limits;
   job.exact_repeats = record.exact_repeats;
   job.paced = job.together = options.together;
+  job.may_hold = record.why_not_queued.empty();
   job.range = options.range;
   job.flush = flush_of(options);
   // After the timed repeats of a case; in a leaderboard run nothing touches CUPTI.

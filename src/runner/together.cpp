@@ -151,7 +151,6 @@ void Together::lead() {
       if (waits) answer(part, Turn{"", false, 0});
     }
   } else if (all(Phase::at_turn)) {
-    if (!begin_) begin_ = Clock::now();
     const Turn turn{"", wants_more(), 0};
     for (Part& part : parts_) answer(part, turn);
   } else if (all(Phase::at_start)) {
@@ -160,11 +159,15 @@ void Together::lead() {
   }
 }
 
-/// Asked between two repeats, and before the first, when there is no sample yet.
+/// Asked before the first repeat, which is always made, and behind each. A sample that is no time
+/// counts as a repeat too: nobody may go on without end.
 bool Together::wants_more() {
+  if (!begin_) {
+    begin_ = Clock::now();
+    return true;
+  }
   double slowest_ns = 0;
   for (const Part& part : parts_) slowest_ns = std::max(slowest_ns, part.sample_ns);
-  if (!(slowest_ns > 0)) return true;
   ++repeats_;
   const double wall_s = std::chrono::duration<double>(Clock::now() - *begin_).count();
   stop_ = rule_->add(slowest_ns, wall_s);

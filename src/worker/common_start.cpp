@@ -45,6 +45,7 @@ void CommonStart::place(std::int64_t start_ns) {
     bracket_.after_ns = bracket_.before_ns = now_ns();
     return;
   }
+  placed_ns_ = now;
   hold_->place(1e-9 * static_cast<double>(moment - now + k_device_margin_ns));
   thread_ = std::thread([this, moment] { let_go_at(moment); });
 }
@@ -64,6 +65,7 @@ void CommonStart::let_go_at(std::int64_t start_ns) {
 
 StartBracket CommonStart::finish() {
   if (thread_.joinable()) thread_.join();
+  if (hold_ != nullptr && hold_->expired()) bracket_.after_ns = placed_ns_;
   return bracket_;
 }
 

@@ -16,7 +16,8 @@ namespace kbench {
 /// a queue begins when `place` returns.
 class CommonStart {
  public:
-  explicit CommonStart(Device& device) : hold_(device.make_hold()) {}
+  /// Without `may_hold` nothing is held back: the launches begin at the moment, as without a queue.
+  CommonStart(Device& device, bool may_hold) : hold_(may_hold ? device.make_hold() : nullptr) {}
   ~CommonStart();
   CommonStart(const CommonStart&) = delete;
   CommonStart& operator=(const CommonStart&) = delete;
@@ -27,7 +28,8 @@ class CommonStart {
   /// Directly before the launches. `start_ns` by CLOCK_MONOTONIC; a moment that has passed means
   /// now, one that is too far away means limit_s() from now.
   void place(std::int64_t start_ns);
-  /// Directly behind the launches, also when one has failed: waits until the device has begun.
+  /// Directly behind the launches, also when one has failed: waits until the device has begun. A
+  /// device that gave up waiting by itself may have begun at any time since `place`.
   StartBracket finish();
 
  private:
@@ -36,6 +38,7 @@ class CommonStart {
   std::unique_ptr<Hold> hold_;
   std::thread thread_;
   StartBracket bracket_;
+  std::int64_t placed_ns_ = 0;
 };
 
 }  // namespace kbench

@@ -228,7 +228,7 @@ void Loop::timed_repeats() {
   const Clock::time_point begin = Clock::now();
   StopRule rule(job.limits);
   std::optional<CommonStart> common;
-  if (job.together) common.emplace(device_);
+  if (job.together) common.emplace(device_, job.may_hold);
   for (std::int64_t repeat = 1; reply.stop == StopReason::none; ++repeat) {
     if (!has_turn()) {
       reply.stop = StopReason::repeats;

@@ -42,27 +42,17 @@ DeviceInfo some_device() {
 Case some_case() { return {"qr_v2", "n: 1\t", 20, 32, 1, 43214, "mixed", "A.npy", {{"m", 4}}}; }
 
 Job some_job() {
-  return {"t",
-          JobKind::generate,
-          some_case(),
-          "k.so",
-          {1, -2},
-          StopLimits{200, 1e8},
-          {1000, k_inf},
-          5,
-          true,
-          true,
-          false,
-          true,
-          k_big_nonce,
-          2.5,
-          "fail",
-          "stem",
-          "out",
-          Flush::clean,
-          TraceRequest{{"gemm"}, true, "trace.json"},
-          true,
-          3.5,
+  return {"t",           JobKind::generate,
+          some_case(),   "k.so",
+          {1, -2},       StopLimits{200, 1e8},
+          {1000, k_inf}, 5,
+          true,          true,
+          false,         false,
+          true,          k_big_nonce,
+          2.5,           "fail",
+          "stem",        "out",
+          Flush::clean,  TraceRequest{{"gemm"}, true, "trace.json"},
+          true,          3.5,
           Launch::queued};
 }
 

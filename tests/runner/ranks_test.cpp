@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -299,6 +300,21 @@ TEST_CASE("without one rank nothing runs together any more", "[ranks][together]"
     CHECK_THAT(rows[1]["error"].get<std::string>(), ContainsSubstring("`--together` needs all"));
     for (pid_t process : processes) CHECK(is_gone(process));
   }
+}
+
+TEST_CASE("when rank 0 is killed between two starts nothing is left of the others",
+          "[ranks][together]") {
+  RankRun run(3, {"onewaits"}, k_together, k_recovery, "benchmark");
+  const std::vector<pid_t> processes = run.waiting();
+  REQUIRE(processes.size() == 3);
+  const pid_t launcher = parent_of(processes[2]);
+  const std::vector<pid_t> all = tree_below(launcher);
+  CHECK(all.size() >= 9);  // three ranks, each with a keeper and a worker
+  const std::vector<pid_t> ranks = children_of(launcher);
+  REQUIRE(ranks.size() == 3);
+  kill(*std::min_element(ranks.begin(), ranks.end()), SIGKILL);
+  CHECK(run.wait().end == CommandResult::End::exited);
+  for (pid_t process : all) CHECK(is_gone(process));
 }
 
 TEST_CASE("one worker cannot run together, nor with launches held back", "[together]") {

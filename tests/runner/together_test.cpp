@@ -20,6 +20,7 @@ namespace {
 class PacedLane : public Lane {
  public:
   bool is_uneven = false;       ///< every second repeat takes nine times as long
+  bool has_no_clock = false;    ///< every repeat takes 0 ns
   std::map<int, News> instead;  ///< of the n-th news about a job, from 0
   std::vector<std::int64_t> moments;
   int jobs = 0, set_ups = 0, turns_refused = 0;
@@ -44,7 +45,8 @@ class PacedLane : public Lane {
     prepared_ = !prepared_;
     if (prepared_) return say(Ready{"", 0, true});
     moments.push_back(turn.start_ns);
-    const double sample_ns = is_uneven && reply_.samples_ns.size() % 2 == 1 ? 9000 : 1000;
+    const double tick_ns = has_no_clock ? 0 : 1000;
+    const double sample_ns = is_uneven && reply_.samples_ns.size() % 2 == 1 ? 9000 : tick_ns;
     reply_.samples_ns.push_back(sample_ns);
     reply_.starts.push_back({turn.start_ns, turn.start_ns});
     say(Ready{"", sample_ns, false});
@@ -146,6 +148,13 @@ TEST_CASE("the count of the stop rule ends the repeats of all") {
   CHECK(stage.run(1) == Strings{"pass"});
   CHECK(stage.lanes[0].moments.size() == 4);
   CHECK(stage.notes.stop == StopReason::repeats);
+}
+
+TEST_CASE("samples that are no times do not make repeats without end") {
+  Stage stage(2);
+  for (PacedLane& lane : stage.lanes) lane.has_no_clock = true;
+  CHECK(stage.run(1) == Strings{"pass"});
+  CHECK(stage.lanes[0].moments.size() == 3);
 }
 
 TEST_CASE("the slowest lane of each repeat decides when the time is known well enough") {

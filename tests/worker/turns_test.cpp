@@ -180,6 +180,29 @@ TEST_CASE("a kernel that waits for the device inside its call is let go at the m
   CHECK(bench.reply.samples_ns.size() == 2);
 }
 
+TEST_CASE("a device that gave up waiting may have begun long before it was let go") {
+  TogetherBench bench(1);
+  bench.notice_ns = 400'000;
+  bench.device.hold.expires = true;
+  const std::int64_t before_ns = now_ns();
+  bench.run_together();
+  REQUIRE(bench.reply.starts.size() == 1);
+  CHECK(bench.reply.starts[0].after_ns >= before_ns);
+  CHECK(bench.reply.starts[0].after_ns < bench.moments[0]);
+  CHECK(bench.reply.starts[0].before_ns >= bench.moments[0]);
+}
+
+TEST_CASE("where nothing may be held back the calls begin at the moment") {
+  TogetherBench bench(2);
+  bench.notice_ns = 400'000;
+  bench.job.may_hold = false;
+  bench.run_together();
+  CHECK(bench.error.empty());
+  CHECK(std::count(bench.device.diary.begin(), bench.device.diary.end(), "hold") == 0);
+  REQUIRE(bench.reply.starts.size() == 2);
+  for (std::size_t k = 0; k < 2; ++k) CHECK(bench.reply.starts[k].after_ns >= bench.moments[k]);
+}
+
 TEST_CASE("without a moment the prepared repeat is not made") {
   TogetherBench bench(3);
   bench.starts_left = 1;
