@@ -16,6 +16,7 @@
 #include "core/stats.h"
 #include "runner/machine.h"
 #include "runner/options.h"
+#include "runner/together_figures.h"
 
 namespace kbench {
 
@@ -36,6 +37,7 @@ struct CaseRecord {
   bool repeatable = true;              ///< false: the failure came from outside (an interruption)
   std::optional<Summary> summary;      ///< of a passed, measured case
   std::optional<Distribution> distribution;  ///< with `summary`
+  std::optional<TogetherFigures> together;   ///< of a passed case of --together
   double flops = 0, bytes = 0;               ///< nominal counts of one call; 0: not known
   std::optional<std::size_t> place;          ///< where it ran, in RunRecord::places
   std::optional<Ratio> over_baseline;  ///< of a measured case that the baseline has measured too

@@ -153,6 +153,12 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
   text += flow(figure_cells(row, layout.style, !record.baseline.empty()), text_column(layout),
                layout.style.width) +
           '\n';
+  if (row.together) {
+    std::vector<std::string> names;
+    for (const PlaceRecord& place : record.places) names.push_back(place.name);
+    text += std::string(k_indent, ' ') +
+            wrap(together_text(*row.together, names), k_indent, layout.style.width) + '\n';
+  }
   if (row.reply.queued) {
     text += std::string(k_indent, ' ') +
             wrap(queued_text(*row.reply.queued), k_indent, layout.style.width) + '\n';

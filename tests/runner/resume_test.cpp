@@ -181,6 +181,10 @@ TEST_CASE("results that are not of this run are refused and left as they were") 
   const PopcornOutcome popcorn = popcorn_run(tree, {"benchmark", file, "--resume", json});
   CHECK(popcorn.status == 2);
   CHECK_THAT(popcorn.err, ContainsSubstring("`--resume` is refused while `POPCORN_FD` is set"));
+  const Outcome together = kbench_run(
+      tree, {"benchmark", file, "--resume", json, "--together", "--devices", "host,host"});
+  CHECK(together.status == 2);
+  CHECK_THAT(together.err, ContainsSubstring("`--together` and `--resume` exclude each other"));
   const Outcome over = kbench_run(tree, {"benchmark", file, "--resume", json, "--csv", json});
   CHECK(over.status == 2);
   CHECK_THAT(over.err, ContainsSubstring("results to resume"));
