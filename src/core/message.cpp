@@ -186,6 +186,8 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("limits", m.limits);
   visit("exact_repeats", m.exact_repeats);
   visit("paced", m.paced);
+  visit("together", m.together);
+  visit("may_hold", m.may_hold);
   visit("range", m.range);
   visit("flush", m.flush);
   visit("trace", m.trace);
@@ -213,11 +215,18 @@ void fields(auto& visit, Is<Event> auto& m) {
 void fields(auto& visit, Is<Ready> auto& m) {
   visit("token", m.token);
   visit("sample_ns", m.sample_ns);
+  visit("at_start", m.at_start);
 }
 
 void fields(auto& visit, Is<Turn> auto& m) {
   visit("token", m.token);
   visit("more", m.more);
+  visit("start_ns", m.start_ns);
+}
+
+void fields(auto& visit, Is<StartBracket> auto& m) {
+  visit("after_ns", m.after_ns);
+  visit("before_ns", m.before_ns);
 }
 
 void fields(auto& visit, Is<Reply> auto& m) {
@@ -240,6 +249,7 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("copy_bytes_per_s", m.copy_bytes_per_s);
   visit("tensor_flops_per_s", m.tensor_flops_per_s);
   visit("floor_reason", m.floor_reason);
+  visit("starts", m.starts);
   visit("queued", m.queued);
   visit("launch_costs", m.launch_costs);
   visit("clocks", m.clocks);

@@ -114,6 +114,8 @@ struct Job {
   StopLimits limits;
   std::int64_t exact_repeats = 0;  ///< --repeats N: exactly N timed repeats; 0: the stop rule
   bool paced = false;              ///< each timed repeat waits for a Turn, and Turns end them
+  bool together = false;           ///< paced, and each timed repeat starts at a moment of a Turn
+  bool may_hold = true;            ///< together: launches may be held back until that moment
   bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
   bool fresh_inputs = false;       ///< other inputs in each repeat, and audit repeats among them
   std::uint64_t nonce = 0;         ///< of this run: fresh inputs and audit repeats follow from it
@@ -143,12 +145,23 @@ struct Event {
 struct Ready {
   std::string token;
   double sample_ns = 0;  ///< of the timed repeat just made; 0 before the first
+  bool at_start =
+      false;  ///< together: the repeat is prepared, its cache flushed; waits for a start
 };
 
-/// Answers Ready: one more timed repeat, or the end of them. Only one worker at a time has a turn.
+/// Answers Ready: one more timed repeat, or the end of them. Only one worker at a time has a turn,
+/// unless the job is one that starts together.
 struct Turn {
   std::string token;
   bool more = false;
+  std::int64_t start_ns =
+      0;  ///< answers at_start: when, by CLOCK_MONOTONIC of the worker's machine
+};
+
+/// When a device began a repeat of a job that starts together: not before `after_ns`, not later
+/// than `before_ns`, by CLOCK_MONOTONIC. Both ends are the same where the host is the device.
+struct StartBracket {
+  std::int64_t after_ns = 0, before_ns = 0;
 };
 
 struct Figure {
@@ -178,12 +191,13 @@ struct Reply {
   StopReason stop = StopReason::none;
   std::int64_t warm_up_repeats = 0;
   std::vector<InputRecord> inputs;
-  std::string fresh_inputs;        ///< `on`, `off`, `fixed` (one input only); measure jobs alone
-  std::int64_t audit_repeats = 0;  ///< untimed ones in which inputs arrive between the calls
-  double floor_ns = 0;             ///< no honest call is faster; 0: not known
-  double copy_bytes_per_s = 0;     ///< measured on this device; 0: does not apply
-  double tensor_flops_per_s = 0;   ///< highest rate of the device's products; 0: not known
-  std::string floor_reason;        ///< what the floor comes from, and what it leaves out
+  std::string fresh_inputs;          ///< `on`, `off`, `fixed` (one input only); measure jobs alone
+  std::int64_t audit_repeats = 0;    ///< untimed ones in which inputs arrive between the calls
+  double floor_ns = 0;               ///< no honest call is faster; 0: not known
+  double copy_bytes_per_s = 0;       ///< measured on this device; 0: does not apply
+  double tensor_flops_per_s = 0;     ///< highest rate of the device's products; 0: not known
+  std::string floor_reason;          ///< what the floor comes from, and what it leaves out
+  std::vector<StartBracket> starts;  ///< of jobs that start together, one a timed repeat
   std::optional<QueuedFigures> queued;  ///< of measure jobs with Launch::queued
   LaunchCosts launch_costs;             ///< of this device; measure jobs alone
   Clocks clocks;                        ///< around the timed repeats; measure jobs alone

@@ -64,8 +64,11 @@ class Hold {
   virtual void place(double limit_s) = 0;
   /// From any thread, as often as one likes; makes no device call.
   virtual void release() noexcept = 0;
-  /// Once the device has been waited for: whether the last hold ended by its limit.
+  /// Once the device has been waited for or has left: whether the last hold ended by its limit.
   virtual bool expired() const = 0;
+  /// From any thread, without a device call: whether the device has left the last hold, for
+  /// whatever reason.
+  virtual bool left() const = 0;
 };
 
 class Device {

@@ -87,6 +87,9 @@ RunRecord begin_record(const Start& start, std::span<const Place> places) {
   if (record.mode->measures && flush != Flush::once) {
     add_reason(record, fmt::format("--flush {}", to_string(flush)));
   }
+  if (options.together) {
+    add_reason(record, fmt::format("--together (the slowest of {} workers counts)", places.size()));
+  }
   for (const PlannedCase& planned : start.plan.cases) {
     record.cases.push_back(begin_case(start, planned));
   }

@@ -41,11 +41,13 @@ Job make_case_job(const Start& start, const RunRecord& record, std::size_t i, st
   }
   job.limits = mode.limits;
   job.exact_repeats = record.exact_repeats;
+  job.paced = job.together = options.together;
+  job.may_hold = record.why_not_queued.empty();
   job.range = options.range;
   job.flush = flush_of(options);
   // After the timed repeats of a case; in a leaderboard run nothing touches CUPTI.
-  job.idle_time = mode.id == ModeId::benchmark && options.cupti != CuptiUse::off &&
-                  record.profiler.empty() && record.device &&
+  job.idle_time = mode.id == ModeId::benchmark && !options.together &&
+                  options.cupti != CuptiUse::off && record.profiler.empty() && record.device &&
                   record.device->kind == DeviceKind::cuda;
   if (mode.id == ModeId::trace) request_trace(options, start.plan, i, job);
   job.fresh_inputs = mode.measures && options.fresh_inputs != FreshInputs::off;

@@ -157,6 +157,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["floor_ns"] = json_number(reply.floor_ns);
   json["floor_reason"] = json_text_or_null(reply.floor_reason);
   json["queued"] = queued_json(reply.queued);
+  json["together"] = together_json(row.together);
   json["launch_costs_ns"] = launch_costs_json(reply.launch_costs);
   json["roof"] = {{"copy_bytes_per_s", json_number(reply.copy_bytes_per_s)},
                   {"tensor_flops_per_s", json_number(reply.tensor_flops_per_s)}};

@@ -48,6 +48,32 @@ Json queued_json(const std::optional<QueuedFigures>& queued) {
           {"summary_ns", summary_json(summary)}};
 }
 
+Json together_json(const std::optional<TogetherFigures>& figures) {
+  if (!figures || figures->skew_ns.empty()) return nullptr;
+  const auto list = [](const std::vector<double>& values) {
+    return Json{{"samples_ns", values}, {"summary_ns", summary_json(summarize(values))}};
+  };
+  Json workers = Json::array();
+  for (const TogetherFigures::Lane& lane : figures->lanes) {
+    Json starts = Json::array();
+    for (const StartBracket& start : lane.reply.starts) {
+      starts.push_back({start.after_ns, start.before_ns});
+    }
+    Json worker = list(lane.reply.samples_ns);
+    worker["place"] = lane.place;
+    worker["starts_ns"] = starts;
+    worker["clock_uncertainty_ns"] = lane.clock_uncertainty_ns;
+    workers.push_back(worker);
+  }
+  Json skew = list(figures->skew_ns);
+  skew["uncertainty_ns"] = figures->skew_uncertainty_ns;
+  return {{"slowest", list(figures->slowest_ns)},
+          {"mean", list(figures->mean_ns)},
+          {"fastest", list(figures->fastest_ns)},
+          {"start_skew", skew},
+          {"workers", workers}};
+}
+
 Json launch_costs_json(const LaunchCosts& costs) {
   const auto known = [](double ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
   return {{"event_pair", known(costs.event_pair_ns)},

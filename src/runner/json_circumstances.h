@@ -8,6 +8,7 @@
 #include "core/clocks.h"
 #include "core/launch.h"
 #include "core/message.h"
+#include "runner/together_figures.h"
 
 namespace kbench {
 
@@ -15,6 +16,8 @@ nlohmann::ordered_json device_json(const DeviceInfo& device);
 nlohmann::ordered_json clocks_json(const Clocks& clocks);
 /// null without `queued`.
 nlohmann::ordered_json queued_json(const std::optional<QueuedFigures>& queued);
+/// null without `--together`.
+nlohmann::ordered_json together_json(const std::optional<TogetherFigures>& figures);
 nlohmann::ordered_json launch_costs_json(const LaunchCosts& costs);
 
 }  // namespace kbench

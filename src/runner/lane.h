@@ -34,6 +34,12 @@ struct Waits {
   void wait(const Watch& watch);
 };
 
+/// CLOCK_MONOTONIC of a lane's machine: so far ahead of this one's, known to plus or minus
+/// `uncertainty_ns`.
+struct ClockOffset {
+  double offset_ns = 0, uncertainty_ns = 0;
+};
+
 class Lane {
  public:
   using News = std::variant<Hello, Reply, Ready, Failure>;
@@ -45,6 +51,9 @@ class Lane {
   virtual void ask(Job job) = 0;
   /// Answers the Ready of a paced job, which is then open again.
   virtual void answer(Turn turn) = 0;
+  /// Asks the lane's machine for its time, while no question is open. Starts in Turn and Reply are
+  /// in the time of this machine; the lane converts them by what was found last.
+  virtual ClockOffset compare_clocks() { return {}; }
   /// The answer to the open question, once it is there. After a Failure there is no worker.
   virtual std::optional<News> news() = 0;
   /// Told each event of the jobs from here on. A lane that hears of no events tells none.

@@ -49,7 +49,13 @@ Lanes::Lanes(Session::Start start, Ranks ranks, Watch& watch)
 }
 
 std::vector<Place> Lanes::places(const Options& options) {
-  return ranks_.size > 1 ? rank_places(options) : local_places(options);
+  std::vector<Place> places = ranks_.size > 1 ? rank_places(options) : local_places(options);
+  if (options.together && places.size() < 2) {
+    throw Error(ExitCode::usage,
+                "`--together` needs several workers (there is one); name several with `--devices`, "
+                "or start kbench with `mpirun -n R`");
+  }
+  return places;
 }
 
 std::vector<Place> Lanes::local_places(const Options& options) {
@@ -74,7 +80,7 @@ std::vector<Place> Lanes::rank_places(const Options& options) {
   for (Peer& peer : ranks_.peers) {
     rank_lanes_.emplace_back(std::move(peer.link),
                              fmt::format("rank {} on {}", peer.rank, peer.host),
-                             options.rank_timeout_s, watch_);
+                             options.rank_timeout_s, watch_, peer.same_machine);
     places.push_back(
         {&rank_lanes_.back(), device_of_rank(options, peer.turn), peer.rank, peer.host});
   }

@@ -57,7 +57,7 @@ std::string encode(const Letter& letter) {
 Letter decode(const std::string& payload) {
   Letter letter;
   const std::size_t blank = payload.find(' ');
-  constexpr std::string_view k_kinds = "qafelbj";
+  constexpr std::string_view k_kinds = "qafelbtj";
   if (blank == std::string::npos || blank < 2 || k_kinds.find(payload[0]) == std::string::npos) {
     throw std::runtime_error("no letter");
   }

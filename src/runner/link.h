@@ -22,6 +22,7 @@ struct Letter {
     end = 'e',       ///< the worker is to be ended at once
     finish = 'l',    ///< the worker is to leave; answered by the same
     beat = 'b',      ///< the rank lives
+    time = 't',      ///< asks for CLOCK_MONOTONIC; answered by the same with body: nanoseconds
     join = 'j',      ///< body: the secret of the run and the rank's number
   } kind = Kind::beat;
   std::int64_t number = 0;

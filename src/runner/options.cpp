@@ -244,6 +244,11 @@ void check_together(const VerbRow& row, const Options& options) {
                 "`--in-process` has one worker (a kernel can be loaded once in a process); name "
                 "one device");
   }
+  if (options.together && options.launch == Launch::queued) {
+    throw Error(ExitCode::usage,
+                "`--together` and `--launch queued` exclude each other (one hold in front of a "
+                "repeat); leave one out");
+  }
   if (row.verb == Verb::compare) check_compared(options.words);
   if (row.verb == Verb::report && (options.words.empty() || options.out.empty())) {
     throw Error(

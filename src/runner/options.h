@@ -54,6 +54,7 @@ struct Options {
   std::vector<DeviceRequest> devices;   ///< --devices, one worker each; empty: `device` alone
   bool all_devices = false;             ///< --devices all: every CUDA device
   double rank_timeout_s = 60;           ///< a rank silent for so long is lost
+  bool together = false;                ///< every case on all places at the same time
   bool lock = true;                     ///< one measurement at a time on a CUDA device
   std::vector<std::string> case_lines;  ///< --case, with braces, in place of FILE
   std::vector<CaseCondition> filter;    ///< --filter; empty: all

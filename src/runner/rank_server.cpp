@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <string>
 
 namespace kbench {
 namespace {
@@ -37,6 +38,8 @@ class RankServer {
       open_ = false;
       session_.finish();
       link_.send({Letter::Kind::finish, letter.number, ""});
+    } else if (letter.kind == Letter::Kind::time) {
+      link_.send({Letter::Kind::time, letter.number, std::to_string(monotonic_ns())});
     } else if (letter.kind == Letter::Kind::question) {
       ask(letter);
     }

@@ -130,14 +130,14 @@ Ranks join_ranks() {
   if (ranks.rank > 0) {
     Link link = connect_to(where.substr(secret.size() + 1), k_limit_s);
     link.send({Letter::Kind::join, ranks.rank, secret});
-    ranks.peers.push_back({0, "", 0, std::move(link)});
+    ranks.peers.push_back({0, "", 0, true, std::move(link)});
     return ranks;
   }
   const std::vector<int> turns = turns_of(machines);
   for (auto& [rank, link] : gather(*listener, ranks.size, secret)) {
     const auto k = static_cast<std::size_t>(rank);
     const std::string host = machines[k].substr(0, machines[k].find(' '));
-    ranks.peers.push_back({rank, host, turns[k], std::move(link)});
+    ranks.peers.push_back({rank, host, turns[k], machines[k] == machines[0], std::move(link)});
   }
   return ranks;
 }

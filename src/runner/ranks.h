@@ -21,7 +21,8 @@ std::optional<LaunchedRank> launched_rank();
 struct Peer {
   int rank = 0;
   std::string host;
-  int turn = 0;  ///< number among the ranks of its machine
+  int turn = 0;              ///< number among the ranks of its machine
+  bool same_machine = true;  ///< as rank 0
   Link link;
 };
 

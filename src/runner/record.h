@@ -15,6 +15,7 @@
 #include "core/stats.h"
 #include "runner/machine.h"
 #include "runner/options.h"
+#include "runner/together_figures.h"
 
 namespace kbench {
 
@@ -34,6 +35,7 @@ struct CaseRecord {
   bool repeatable = true;              ///< false: the failure came from outside (an interruption)
   std::optional<Summary> summary;      ///< of a passed, measured case
   std::optional<Distribution> distribution;  ///< with `summary`
+  std::optional<TogetherFigures> together;   ///< of a passed case of --together
   double flops = 0, bytes = 0;               ///< nominal counts of one call; 0: not known
   std::optional<std::size_t> place;          ///< where it ran, in RunRecord::places
   std::string dealt_again;                   ///< why it had to go to a second place, or empty

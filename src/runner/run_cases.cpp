@@ -19,12 +19,13 @@
 #include "runner/nonce.h"
 #include "runner/profiler.h"
 #include "runner/say.h"
+#include "runner/together.h"
 #include "runner/trace.h"
 
 namespace kbench {
 namespace {
 
-class Run : public Rules {
+class Run : public TogetherRules {
  public:
   Run(const Start& start, std::span<const Place> places, Watch& watch,
       const std::vector<std::unique_ptr<Reporter>>& reporters)
@@ -58,6 +59,9 @@ class Run : public Rules {
   void deal_again(std::size_t i, const std::string& why) override;
   void report() override;
   std::optional<Watch::Clock::time_point> idle() override;
+  void take_all(std::size_t i, std::vector<LaneOutcome> outcomes, StopReason stop) override;
+  StopLimits limits() const override { return mode_.limits; }
+  std::int64_t exact_repeats() const override { return record_.exact_repeats; }
 
  private:
   /// A place, and what its present worker was set up for.
@@ -185,8 +189,9 @@ Job Run::make_job(std::size_t seat, std::size_t i) {
     row.fresh_inputs = job.fresh_inputs ? "on" : "off";
     row.nonce = nonce_;
   }
-  row.place = seat;
+  if (!options_.together || seat == 0) row.place = seat;
   row.begun = true;
+  if (options_.together && seat > 0) return job;
   for (const auto& reporter : reporters_) reporter->case_begins(record_, i);
   posts_[seat].place.lane->observe([this, i](const Event& event) {
     for (const auto& reporter : reporters_) reporter->progressed(record_, i, event);
@@ -226,6 +231,30 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
     row.error =
         fmt::format("no sound time ({} samples, not all finite and above 0)", samples.size());
     note_failure(i);
+  }
+}
+
+/// The case is that of all its workers: it fails with the first of them that says why, and passes
+/// with the slowest time of each repeat.
+void Run::take_all(std::size_t i, std::vector<LaneOutcome> outcomes, StopReason stop) {
+  if (const std::optional<BadOutcome> bad = find_bad(outcomes)) {
+    const std::string words = record_.places[bad->seat].name + ": " + bad->failure.words;
+    return fail(bad->seat, i, {bad->failure.kind, words});
+  }
+  std::vector<TogetherFigures::Lane> lanes;
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    lanes.push_back(
+        {k, std::get<Reply>(std::move(outcomes[k].news)), outcomes[k].clock_uncertainty_ns});
+  }
+  try {
+    TogetherFigures figures = figures_of(std::move(lanes));
+    Reply reply = figures.lanes.front().reply;
+    reply.samples_ns = figures.slowest_ns;
+    reply.stop = stop;
+    record_.cases[i].together = std::move(figures);
+    take_reply(0, i, std::move(reply));
+  } catch (const std::runtime_error& error) {
+    fail(std::nullopt, i, {Failure::Kind::disturbed, error.what()});
   }
 }
 
@@ -336,7 +365,11 @@ ExitCode Run::execute() {
   if (start_.kernel_error.empty()) find_kernels(dealer);
   for (const auto& reporter : reporters_) reporter->begin(record_);
   begun_ = true;
-  dealer.run();
+  if (options_.together) {
+    Together(lanes, *this, watch_, record_.cases.size()).run();
+  } else {
+    dealer.run();
+  }
   return conclude();
 }
 

@@ -108,7 +108,7 @@ std::variant<Ready, Reply, Failure> Session::begin(Job job) {
 }
 
 std::variant<Ready, Reply, Failure> Session::give_turn(bool more) {
-  answer(Turn{"", more});
+  answer(Turn{"", more, 0});
   return without_hello(wait_for_news());
 }
 
@@ -191,6 +191,8 @@ std::optional<Lane::News> Session::news() {
   read_output();
   output_.flush();
   if (auto* hello = std::get_if<Hello>(&*found)) lock(*hello);
+  // The wait for a turn is not the worker's.
+  if (std::holds_alternative<Ready>(*found)) hang_at_.reset();
   if (const char* wrong = misplaced(*found)) {
     return fail(Failure::Kind::disturbed,
                 fmt::format("worker's channel was disturbed ({})", wrong));

@@ -144,6 +144,12 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
   if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
   if (!layout.beside) text.append(k_indent, ' ');
   text += flow(figure_cells(row, layout.style), text_column(layout), layout.style.width) + '\n';
+  if (row.together) {
+    std::vector<std::string> names;
+    for (const PlaceRecord& place : record.places) names.push_back(place.name);
+    text += std::string(k_indent, ' ') +
+            wrap(together_text(*row.together, names), k_indent, layout.style.width) + '\n';
+  }
   if (row.reply.queued) {
     text += std::string(k_indent, ' ') +
             wrap(queued_text(*row.reply.queued), k_indent, layout.style.width) + '\n';

@@ -69,6 +69,11 @@ bool Watch::must_stop() {
   return signalled_ || expired_;
 }
 
+std::int64_t monotonic_ns() {
+  const auto since = Watch::Clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
 std::string Watch::short_reason() const { return signalled_ ? "interrupted" : "time limit"; }
 
 std::string Watch::reason() const {

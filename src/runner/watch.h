@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -46,5 +47,8 @@ class Watch {
   bool signalled_ = false;
   bool expired_ = false;
 };
+
+/// CLOCK_MONOTONIC in nanoseconds.
+std::int64_t monotonic_ns();
 
 }  // namespace kbench

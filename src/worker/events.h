@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,9 @@ double own_code_limit_s(DeviceKind device, const Case& spec, std::size_t inputs)
 /// Of a paced job: tells the runner the time of the repeat just made (0: none yet) and waits for
 /// its leave to make one more. False: no more repeats. May throw when the channel is gone.
 using TurnSource = std::function<bool(double sample_ns)>;
+/// Of a job that starts together: tells the runner that the repeat is prepared and waits for the
+/// moment to begin it, by CLOCK_MONOTONIC. Nothing: no repeat after all. May throw likewise.
+using StartSource = std::function<std::optional<std::int64_t>()>;
 
 /// Speaks for one job. Never used between the start and the stop of a stopwatch.
 class Progress {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "worker/audits.h"
 #include "worker/blame.h"
 #include "worker/case_run.h"
+#include "worker/common_start.h"
 #include "worker/flush.h"
 #include "worker/launch_hold.h"
 #include "worker/memory_watch.h"
@@ -43,8 +45,8 @@ constexpr double k_settle_ns = 2e6;
 
 class Loop {
  public:
-  Loop(CaseRun& run, const TurnSource& turns)
-      : run_(run), turns_(turns), device_(run.device()), window_(run) {}
+  Loop(CaseRun& run, const TurnSource& turns, const StartSource& starts)
+      : run_(run), turns_(turns), starts_(starts), device_(run.device()), window_(run) {}
 
   void check();
   void measure();
@@ -57,6 +59,11 @@ class Loop {
   /// `hold` nothing of it starts before all of it is enqueued.
   /// Returns nanoseconds per call.
   double call_all(const std::string& phase, Pass pass, bool range, LaunchHold* hold = nullptr);
+  /// The same at a moment that all workers of the job are given. Nothing when none comes.
+  std::optional<double> call_together(Pass pass, CommonStart& start);
+  /// All calls of a prepared pass inside the clock, between `before` and `behind`.
+  double time_calls(Pass pass, bool range, const std::function<void()>& before,
+                    const std::function<void()>& behind);
   /// One call in the capture range, waited for inside it.
   bool profiled_call(bool range);
   void warm_up(const StopLimits& limits);
@@ -80,6 +87,7 @@ class Loop {
 
   CaseRun& run_;
   const TurnSource& turns_;
+  const StartSource& starts_;
   Device& device_;
   TimedWindow window_;
   MemoryWatch memory_;
@@ -106,22 +114,48 @@ double Loop::call_alone(std::int64_t j, const std::string& phase) {
 }
 
 double Loop::call_all(const std::string& phase, Pass pass, bool range, LaunchHold* hold) {
-  KernelSession& session = run_.session();
   run_.begin(pass);
   const double limit_s = repeat_limit_s() + (hold != nullptr ? hold->limit_s() : 0);
   run_.progress().plugin_code(phase, pass.number, limit_s, k_range);
-  session.expect_calls();
+  run_.session().expect_calls();
   // From the flush to the end of the range: no wait, and nothing on the device but the kernel's
   // own. Directly behind it the outputs are copied on the same stream: work that is not done by
   // then has not been timed, and leaves NaN in the copy, which is what is judged.
   flush_cache(device_, run_.job().flush);
+  if (hold == nullptr)
+    return time_calls(
+        pass, range, [] {}, [] {});
+  return time_calls(
+      pass, range, [hold] { hold->place(); }, [hold] { hold->release(); });
+}
+
+/// The one wait between flush and clock is for the others: what the device does meanwhile is
+/// nothing, so its cache stays as the flush has left it.
+std::optional<double> Loop::call_together(Pass pass, CommonStart& start) {
+  run_.begin(pass);
+  run_.progress().own_code("start", pass.number);
+  flush_cache(device_, run_.job().flush);
+  device_.synchronize();
+  const std::optional<std::int64_t> moment = starts_();
+  if (!moment) return std::nullopt;
+  run_.progress().plugin_code("repeat", pass.number, repeat_limit_s() + CommonStart::limit_s(),
+                              k_range);
+  run_.session().expect_calls();
+  StartBracket& begun = run_.reply().starts.emplace_back();
+  return time_calls(
+      pass, run_.job().range, [&] { start.place(*moment); }, [&] { begun = start.finish(); });
+}
+
+double Loop::time_calls(Pass pass, bool range, const std::function<void()>& before,
+                        const std::function<void()>& behind) {
+  KernelSession& session = run_.session();
   bool succeeded = true;
   blame_kernel(run_, [&] {
-    if (hold != nullptr) hold->place();
+    before();
     succeeded = window_.record(pass, range);
     calls_made_ += calls_of(run_.job(), pass);
     if (succeeded) run_.take_snapshot();
-    if (hold != nullptr) hold->release();
+    behind();
     if (!succeeded) return;
     device_.check_launch();
     rest_ns_ = device_.drain(run_.is_audit() ? k_settle_ns : 0);
@@ -193,6 +227,8 @@ void Loop::timed_repeats() {
   reply.clocks.before = device_.clock_state(&reply.clocks.absent);
   const Clock::time_point begin = Clock::now();
   StopRule rule(job.limits);
+  std::optional<CommonStart> common;
+  if (job.together) common.emplace(device_, job.may_hold);
   for (std::int64_t repeat = 1; reply.stop == StopReason::none; ++repeat) {
     if (!has_turn()) {
       reply.stop = StopReason::repeats;
@@ -200,7 +236,13 @@ void Loop::timed_repeats() {
     }
     while (job.fresh_inputs && audit_place(job, reply.audit_repeats + 1) <= repeat) audit();
     const Pass pass{Stage::timed, repeat};
-    const double sample_ns = call_all("repeat", pass, job.range);
+    const std::optional<double> sample =
+        common ? call_together(pass, *common) : call_all("repeat", pass, job.range);
+    if (!sample) {
+      reply.stop = StopReason::repeats;
+      break;
+    }
+    const double sample_ns = *sample;
     judge(pass);
     if (MemoryWatch::wants(repeat)) watch_memory();
     reply.samples_ns.push_back(sample_ns);
@@ -313,14 +355,15 @@ bool Loop::profiled_call(bool range) {
 }  // namespace
 
 void run_kernel_job(Device& device, const Problem& problem, const kbench_kernel& kernel,
-                    const Job& job, const EventSink& sink, Reply& reply, const TurnSource& turns) {
-  KBENCH_ASSERT(!job.seeds.empty() && (!job.paced || turns));
+                    const Job& job, const EventSink& sink, Reply& reply, const TurnSource& turns,
+                    const StartSource& starts) {
+  KBENCH_ASSERT(!job.seeds.empty() && (!job.paced || turns) && (!job.together || starts));
   const Progress progress(job.token, sink,
                           own_code_limit_s(device.info().kind, job.spec, job.seeds.size()));
   CaseRun run(device, problem, kernel, job, progress, reply);
   try {
     run.set_up();
-    Loop loop(run, turns);
+    Loop loop(run, turns, starts);
     if (job.kind == JobKind::check) loop.check();
     if (job.kind == JobKind::measure) loop.measure();
     if (job.kind == JobKind::profile) loop.profile();

@@ -45,6 +45,8 @@ class Worker {
   void dispatch(const Job& job, Reply& reply);
   /// Waits for the runner's leave. A runner that has closed the channel wants no more repeats.
   bool wait_for_turn(const Job& job, double sample_ns);
+  std::optional<std::int64_t> wait_for_start(const Job& job);
+  std::optional<Turn> exchange(const Ready& ready);
 
   Channel& channel_;
   std::optional<KernelPlugin> plugin_;
@@ -97,15 +99,26 @@ Hello Worker::set_up(const Setup& setup) {
   return hello;
 }
 
-bool Worker::wait_for_turn(const Job& job, double sample_ns) {
-  channel_.send(Ready{job.token, sample_ns});
+std::optional<Turn> Worker::exchange(const Ready& ready) {
+  channel_.send(ready);
   const std::optional<Message> message = channel_.receive();
-  if (!message) return false;
+  if (!message) return std::nullopt;
   const Turn* turn = std::get_if<Turn>(&*message);
-  if (turn == nullptr || turn->token != job.token) {
+  if (turn == nullptr || turn->token != ready.token) {
     throw ChannelError("the runner answered no turn of this job");
   }
-  return turn->more;
+  return *turn;
+}
+
+bool Worker::wait_for_turn(const Job& job, double sample_ns) {
+  const std::optional<Turn> turn = exchange(Ready{job.token, sample_ns, false});
+  return turn && turn->more;
+}
+
+std::optional<std::int64_t> Worker::wait_for_start(const Job& job) {
+  const std::optional<Turn> turn = exchange(Ready{job.token, 0, true});
+  if (!turn || !turn->more) return std::nullopt;
+  return turn->start_ns;
 }
 
 void Worker::dispatch(const Job& job, Reply& reply) {
@@ -137,7 +150,8 @@ void Worker::dispatch(const Job& job, Reply& reply) {
     return;
   }
   const TurnSource turns = [&](double sample_ns) { return wait_for_turn(job, sample_ns); };
-  run_kernel_job(*device_, *problem, loaded.kernel(), job, sink, reply, turns);
+  const StartSource starts = [&] { return wait_for_start(job); };
+  run_kernel_job(*device_, *problem, loaded.kernel(), job, sink, reply, turns, starts);
 }
 
 Reply Worker::run(const Job& job) {

@@ -46,7 +46,8 @@ Job some_job() {
           some_case(),   "k.so",
           {1, -2},       StopLimits{200, 1e8},
           {1000, k_inf}, 5,
-          true,          false,
+          true,          true,
+          false,         false,
           true,          k_big_nonce,
           2.5,           "fail",
           "stem",        "out",
@@ -86,6 +87,7 @@ Reply some_reply() {
   r.inputs = {{42, "ab", "x.npy", 0.5}};
   r.fresh_inputs = "fixed";
   r.audit_repeats = 25;
+  r.starts = {{(std::int64_t{1} << 60) + 1, (std::int64_t{1} << 60) + 3}};
   r.floor_ns = 1234.5;
   r.floor_reason = "copy bandwidth";
   r.queued = QueuedFigures{HoldKind::delay, "it waits", 1e6, {7.5, k_nan}};
@@ -143,7 +145,9 @@ TEST_CASE("every message comes back as it was sent") {
       Event{},
       Ready{"t", 12.5},
       Ready{"t", k_nan},
+      Ready{"t", 0, true},
       Turn{"t", true},
+      Turn{"t", true, std::int64_t{1} << 60},
       some_reply(),
       Reply{},
   };
@@ -174,6 +178,7 @@ TEST_CASE("the fields of a reply keep their values and types") {
   CHECK(back.inputs.at(0).sha256 == "ab");
   CHECK(back.fresh_inputs == "fixed");
   CHECK(back.audit_repeats == 25);
+  CHECK(back.starts.at(0).after_ns == (std::int64_t{1} << 60) + 1);
   CHECK(back.floor_ns == 1234.5);
   CHECK(back.floor_reason == "copy bandwidth");
   CHECK(back.device_peak_bytes == std::numeric_limits<std::int64_t>::max());

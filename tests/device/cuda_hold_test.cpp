@@ -1,6 +1,7 @@
 // Holding the stream back, and what the device charges for nothing.
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <memory>
 
 #include "catch.h"
@@ -39,6 +40,23 @@ TEST_CASE("a hold that nobody releases ends by its limit and says so", "[gpu]") 
   hold->release();
   device->synchronize();
   CHECK_FALSE(hold->expired());
+}
+
+TEST_CASE("without a device call the host sees that a hold is over, and why", "[gpu]") {
+  using Clock = std::chrono::steady_clock;
+  const auto device = open_gpu();
+  const std::unique_ptr<Hold> hold = device->make_hold();
+  for (const bool released : {true, false, true}) {
+    device->synchronize();
+    hold->place(released ? 60 : 0.05);
+    CHECK_FALSE(hold->left());
+    if (released) hold->release();
+    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(5);
+    while (!hold->left() && Clock::now() < deadline) {
+    }
+    CHECK(hold->left());
+    CHECK(hold->expired() == !released);
+  }
 }
 
 TEST_CASE("a hold that is dropped holds nothing up", "[gpu]") {

@@ -21,8 +21,9 @@ namespace {
 constexpr int k_result_fd = 9;
 
 /// This environment with POPCORN_FD and without what would change a run.
-Words environment() {
-  Words words = {"POPCORN_FD=" + std::to_string(k_result_fd)};
+Words environment(int result_fd) {
+  Words words = {"POPCORN_FD=" + std::to_string(result_fd), "OMPI_ALLOW_RUN_AS_ROOT=1",
+                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1"};
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string word = *at;
     if (!word.starts_with("POPCORN_") && !word.starts_with("KBENCH_")) words.push_back(word);
@@ -37,7 +38,7 @@ std::vector<char*> pointers(Words& words) {
   return list;
 }
 
-pid_t start(Words argv, const Scratch& scratch) {
+pid_t start(Words argv, const Scratch& scratch, int result_fd) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   const auto redirect = [&](int fd, const char* name) {
@@ -47,7 +48,7 @@ pid_t start(Words argv, const Scratch& scratch) {
   redirect(STDOUT_FILENO, "stdout");
   redirect(STDERR_FILENO, "stderr");
   redirect(k_result_fd, "lines");
-  Words variables = environment();
+  Words variables = environment(result_fd);
   pid_t child = -1;
   const int error = posix_spawn(&child, argv[0].c_str(), &files, nullptr, pointers(argv).data(),
                                 pointers(variables).data());
@@ -56,9 +57,9 @@ pid_t start(Words argv, const Scratch& scratch) {
   return child;
 }
 
-Outcome run_to_end(Words argv, const Scratch& scratch) {
+Outcome run_to_end(Words argv, const Scratch& scratch, int result_fd = k_result_fd) {
   argv.insert(argv.end(), {"--json", scratch.path("results.json")});
-  const pid_t child = start(argv, scratch);
+  const pid_t child = start(argv, scratch, result_fd);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -112,6 +113,21 @@ Outcome run_kbench(std::string_view mode, std::string_view cases, const std::str
                 scratch.write("cases.txt", cases), "--kernel", plugin};
   argv.insert(argv.end(), options.begin(), options.end());
   return run_to_end(std::move(argv), scratch);
+}
+
+Outcome run_ranks(const std::string& launcher, int ranks, std::string_view mode,
+                  std::string_view cases, const std::string& plugin, const Words& options) {
+  const Scratch scratch;
+  Words argv = {launcher,
+                "-n",
+                std::to_string(ranks),
+                KBENCH_BINARY_DIR "/bin/kbench",
+                std::string(mode),
+                scratch.write("cases.txt", cases),
+                "--kernel",
+                plugin};
+  argv.insert(argv.end(), options.begin(), options.end());
+  return run_to_end(std::move(argv), scratch, STDOUT_FILENO);
 }
 
 Outcome compare_kernels(const Words& kernels, std::string_view cases, const Words& options) {

@@ -41,6 +41,11 @@ struct Outcome {
 Outcome run_kbench(std::string_view mode, std::string_view cases, const std::string& plugin,
                    const Words& options);
 
+/// The same by `ranks` ranks of `launcher`. Launchers close most descriptors before a rank starts:
+/// the result lines stand among `out`.
+Outcome run_ranks(const std::string& launcher, int ranks, std::string_view mode,
+                  std::string_view cases, const std::string& plugin, const Words& options);
+
 /// `kbench compare <kernels> <a file with these cases> <options>` to its end.
 Outcome compare_kernels(const Words& kernels, std::string_view cases, const Words& options);
 

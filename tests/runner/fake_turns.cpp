@@ -11,6 +11,8 @@
 #include <fstream>
 #include <random>
 
+#include "runner/ranks.h"
+
 using namespace kbench;
 
 namespace {
@@ -37,6 +39,9 @@ void FakeTurns::begin(const Job& job, Reply passing) {
   job_ = job;
   reply_ = std::move(passing);
   reply_.samples_ns.clear();
+  is_prepared_ = false;
+  const std::optional<LaunchedRank> launched = launched_rank();
+  is_odd_ = job.together && launched && launched->rank == 1;
   log_("begin " + kernel_);
   send_(Ready{job.token, 0});
 }
@@ -62,13 +67,27 @@ void FakeTurns::turn(const Turn& turn) {
       reply_.passed = false;
       reply_.error = "impossible time";
     }
+    if (plays("onewrong")) {
+      reply_.passed = false;
+      reply_.error = "factor: matrix 3: 7 > 2";
+    }
     send_(reply_);
     return;
   }
+  if (job_.together) return begin_together(turn);
   log_("turn " + kernel_);
   reply_.samples_ns.push_back(sample());
   const std::size_t turns = reply_.samples_ns.size();
   if (plays_foul && job_.spec.kind == "diesinturn" && turns == 3) raise(SIGKILL);
   if (plays_foul && job_.spec.kind == "badtime" && turns == 2) reply_.samples_ns.back() = 0;
   send_(Ready{turn.token, reply_.samples_ns.back()});
+}
+
+void FakeTurns::begin_together(const Turn& turn) {
+  is_prepared_ = !is_prepared_;
+  if (is_prepared_) return send_(Ready{turn.token, 0, true});
+  if (plays("onewaits") && reply_.samples_ns.size() == 1) wait_forever_();
+  reply_.starts.push_back({turn.start_ns, turn.start_ns + 200});
+  reply_.samples_ns.push_back(sample() * (plays("oneslow") ? 5 : 1));
+  send_(Ready{turn.token, reply_.samples_ns.back(), false});
 }

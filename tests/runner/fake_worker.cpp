@@ -353,6 +353,9 @@ const std::map<std::string, Behaviour>& behaviours() {
       {"diesinturn", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
       {"lastwords", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
       {"badtime", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
+      {"onewaits", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
+      {"oneslow", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
+      {"onewrong", [](int s, const Job& job) { send_message(s, passing_reply(job)); }},
       {"impossible", impossible},
       {"fixed", fixed},
       {"hot", hot},
@@ -464,8 +467,8 @@ void greet(int socket, const Setup& setup) {
 }
 
 bool has_turns(const Job& job) {
-  constexpr std::array<std::string_view, 5> k_kinds = {"dense", "mixed", "diesinturn", "lastwords",
-                                                       "badtime"};
+  constexpr std::array<std::string_view, 8> k_kinds = {
+      "dense", "mixed", "diesinturn", "lastwords", "badtime", "onewaits", "oneslow", "onewrong"};
   return job.paced && std::find(k_kinds.begin(), k_kinds.end(), job.spec.kind) != k_kinds.end();
 }
 
@@ -505,7 +508,11 @@ std::span<const ProblemInfo* const> fake_problems() {
 
 int fake_serve(int socket) {
   FrameDecoder decoder;
-  FakeTurns turns([socket](const Message& message) { send_message(socket, message); }, log_line);
+  FakeTurns turns([socket](const Message& message) { send_message(socket, message); }, log_line,
+                  [] {
+                    report_processes({getpid(), getppid(), parent_of(getppid())});
+                    wait_forever();
+                  });
   std::array<char, 65536> bytes;
   for (;;) {
     while (auto payload = decoder.next()) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -112,6 +113,8 @@ std::vector<pid_t> tree_below(pid_t process) {
 
 const Environment k_recovery = {{"OMPI_MCA_orte_enable_recovery", "1"}};
 
+const Strings k_together = {"--together", "--repeats", "3"};
+
 }  // namespace
 
 TEST_CASE("one to four ranks give the same verdicts in the same order", "[ranks]") {
@@ -220,4 +223,121 @@ TEST_CASE("a result descriptor that the launcher has closed is refused with a wa
   CHECK(alive.wait().status == 0);
   CHECK_THAT(alive.wait().output, ContainsSubstring("test.1.status: pass"));
   CHECK_THAT(alive.wait().output, ContainsSubstring("check: pass"));
+}
+
+TEST_CASE("2 and 4 ranks run every case together, with the same verdicts", "[ranks][together]") {
+  for (std::size_t ranks : {2u, 4u}) {
+    RankRun run(static_cast<int>(ranks), {"dense", "dense", "wrong"}, k_together, {}, "benchmark");
+    CHECK(run.wait().status == 112);
+    const json document = run.document();
+    CHECK_THAT(document["cases"][0]["not_comparable_reason"].get<std::string>(),
+               ContainsSubstring("--together (the slowest of " + std::to_string(ranks)));
+    CHECK_THAT(document["cases"][2]["error"].get<std::string>(),
+               ContainsSubstring("rank 0 host: factor: matrix 3: 7 > 2"));
+    for (int i : {0, 1}) {
+      const json together = document["cases"][i]["together"];
+      REQUIRE(together["workers"].size() == ranks);
+      CHECK(document["cases"][i]["samples_ns"] == json({1000, 1000, 1000}));
+      CHECK(together["workers"][1]["summary_ns"]["median"] == 1000);
+      // The fake workers of one machine begin when they are told to, to within 200 ns.
+      CHECK(together["start_skew"]["samples_ns"] == json({0, 0, 0}));
+      CHECK(together["workers"][1]["starts_ns"][2] == together["workers"][0]["starts_ns"][2]);
+    }
+  }
+}
+
+TEST_CASE("the slowest rank of a repeat is its time", "[ranks][together]") {
+  RankRun run(2, {"oneslow"}, k_together, {}, "benchmark");
+  const CommandResult& result = run.wait();
+  CHECK(result.status == 0);
+  CHECK_THAT(result.output,
+             ContainsSubstring("together: 2 workers, medians of 3 repeats: slowest"));
+  const json row = run.document()["cases"][0];
+  CHECK(row["samples_ns"] == json({5000, 5000, 5000}));
+  CHECK(row["together"]["fastest"]["samples_ns"] == json({1000, 1000, 1000}));
+  CHECK(row["together"]["mean"]["samples_ns"] == json({3000, 3000, 3000}));
+}
+
+TEST_CASE("a wrong answer of one rank is the verdict", "[ranks][together]") {
+  RankRun run(2, {"onewrong", "dense"}, k_together, {}, "benchmark");
+  CHECK(run.wait().status == 112);
+  const json rows = run.document()["cases"];
+  CHECK_THAT(rows[0]["error"].get<std::string>(),
+             ContainsSubstring("rank 1 host: factor: matrix 3"));
+  CHECK(rows[1]["status"] == "pass");
+}
+
+TEST_CASE("a worker killed between two starts ends its case, and all go on", "[ranks][together]") {
+  RankRun run(2, {"onewaits", "dense"}, k_together, {}, "benchmark");
+  const std::vector<pid_t> processes = run.waiting();
+  REQUIRE(processes.size() == 3);
+  kill(processes[0], SIGKILL);
+  CHECK(run.wait().status == 112);
+  const json rows = run.document()["cases"];
+  CHECK_THAT(rows[0]["error"].get<std::string>(), ContainsSubstring("worker killed by SIGKILL"));
+  CHECK(rows[0]["together"].is_null());
+  CHECK(rows[1]["status"] == "pass");
+}
+
+TEST_CASE("without one rank nothing runs together any more", "[ranks][together]") {
+  struct Row {
+    int signal;
+    const char* words;
+  };
+  for (const Row& row : {Row{SIGKILL, "is gone (its connection closed)"},
+                         Row{SIGSTOP, "is gone (not a word for 1 s; `--rank-timeout"}}) {
+    Strings options = k_together;
+    options.insert(options.end(), {"--rank-timeout", "1"});
+    RankRun run(2, {"onewaits", "dense"}, options, k_recovery, "benchmark");
+    const std::vector<pid_t> processes = run.waiting();
+    REQUIRE(processes.size() == 3);
+    kill(processes[2], row.signal);
+    CHECK(run.has_finished());
+    kill(processes[2], SIGKILL);
+    run.wait();
+    const json rows = run.document()["cases"];
+    CHECK_THAT(rows[0]["error"].get<std::string>(), ContainsSubstring(row.words));
+    CHECK_THAT(rows[1]["error"].get<std::string>(), ContainsSubstring("`--together` needs all"));
+    for (pid_t process : processes) CHECK(is_gone(process));
+  }
+}
+
+TEST_CASE("when rank 0 is killed between two starts nothing is left of the others",
+          "[ranks][together]") {
+  RankRun run(3, {"onewaits"}, k_together, k_recovery, "benchmark");
+  const std::vector<pid_t> processes = run.waiting();
+  REQUIRE(processes.size() == 3);
+  const pid_t launcher = parent_of(processes[2]);
+  const std::vector<pid_t> all = tree_below(launcher);
+  CHECK(all.size() >= 9);  // three ranks, each with a keeper and a worker
+  const std::vector<pid_t> ranks = children_of(launcher);
+  REQUIRE(ranks.size() == 3);
+  kill(*std::min_element(ranks.begin(), ranks.end()), SIGKILL);
+  CHECK(run.wait().end == CommandResult::End::exited);
+  for (pid_t process : all) CHECK(is_gone(process));
+}
+
+TEST_CASE("one worker cannot run together, nor with launches held back", "[together]") {
+  const Tree tree;
+  const std::string file = tree.write("c.txt", cases({"dense"}));
+  const Strings alone = {"benchmark", file, "--problem", "qr_v2", "--together"};
+  const Outcome lonely = kbench_run(tree, alone);
+  CHECK(lonely.status == 2);
+  CHECK_THAT(lonely.err, ContainsSubstring("`--together` needs several workers (there is one)"));
+  Strings queued = alone;
+  queued.insert(queued.end(), {"--launch", "queued", "--devices", "host,host"});
+  CHECK_THAT(kbench_run(tree, queued).err, ContainsSubstring("exclude each other"));
+}
+
+TEST_CASE("the workers of one process run together too", "[together]") {
+  const Tree tree;
+  const std::string file = tree.write("c.txt", cases({"dense"}));
+  const Outcome outcome =
+      kbench_run(tree, {"benchmark", file, "--problem", "qr_v2", "--together", "--repeats", "4",
+                        "--devices", "host,host,host", "--json", tree.path("r.json")});
+  CHECK(outcome.status == 0);
+  const json row = json::parse(tree.read("r.json"))["cases"][0];
+  CHECK(row["together"]["workers"].size() == 3);
+  CHECK(row["stop"] == "repeats");
+  CHECK(row["samples_ns"].size() == 4);
 }

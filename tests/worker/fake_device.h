@@ -55,6 +55,10 @@ class FakeHold : public Hold {
     let_go();
   }
   bool expired() const override { return state_.expires; }
+  bool left() const override {
+    const std::lock_guard lock(state_.mutex);
+    return !state_.held || state_.expires;
+  }
 
  private:
   void let_go() {

@@ -1,5 +1,6 @@
 // Paced jobs: a timed repeat for every turn, nothing on the device while waiting, and a worker that
 // leaves when nobody gives turns any more.
+#include <chrono>
 #include <vector>
 
 #include "bench.h"
@@ -94,4 +95,119 @@ TEST_CASE("an answer that is no turn of the job ends the worker") {
   worker.begin_paced(job);
   worker.send(Turn{"another", true});
   CHECK(WEXITSTATUS(worker.wait()) == 1);
+}
+
+namespace {
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A bench whose repeats start at moments that are `notice_ns` away; `starts_left` of them come.
+struct TogetherBench : PacedBench {
+  std::int64_t notice_ns = 0;
+  std::int64_t starts_left;
+  std::vector<std::int64_t> moments;
+  StartSource starts;
+
+  explicit TogetherBench(std::int64_t given) : PacedBench(given), starts_left(given) {
+    job.together = true;
+    starts = [this]() -> std::optional<std::int64_t> {
+      device.diary.push_back("start moment");
+      if (starts_left-- <= 0) return std::nullopt;
+      moments.push_back(now_ns() + notice_ns);
+      return moments.back();
+    };
+  }
+  void run_together() {
+    current_kernel = &kernel;
+    const EventSink sink = [this](const Event& event) {
+      device.diary.push_back("event " + event.phase);
+    };
+    try {
+      run_kernel_job(device, problem, table, job, sink, reply, turns, starts);
+    } catch (const Error& failure) {
+      error = failure.what();
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a repeat that starts together is flushed, waited for and held before its moment") {
+  TogetherBench bench(1);
+  bench.run_together();
+  CHECK(bench.error.empty());
+  const Diary repeat = bench.between("event start", "drain");
+  const auto place = [&](const std::string& entry) {
+    return std::find(repeat.begin(), repeat.end(), entry) - repeat.begin();
+  };
+  CHECK(place("flush_cache") < place("synchronize"));
+  CHECK(place("synchronize") < place("start moment"));
+  CHECK(place("start moment") < place("hold"));
+  CHECK(place("hold") < place("start"));
+  CHECK(std::count(repeat.begin(), repeat.end(), "flush_cache") == 1);
+  CHECK(std::count(repeat.begin(), repeat.end(), "start") == 1);
+}
+
+TEST_CASE("the start of every repeat is stamped, and none lies before its moment") {
+  for (bool has_queue : {true, false}) {
+    TogetherBench bench(3);
+    bench.device.has_queue = has_queue;
+    bench.notice_ns = 400'000;
+    bench.run_together();
+    CHECK(bench.error.empty());
+    REQUIRE(bench.reply.starts.size() == 3);
+    CHECK(bench.reply.samples_ns.size() == 3);
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(bench.reply.starts[k].after_ns >= bench.moments[k]);
+      CHECK(bench.reply.starts[k].before_ns >= bench.reply.starts[k].after_ns);
+    }
+  }
+}
+
+TEST_CASE("a kernel that waits for the device inside its call is let go at the moment") {
+  TogetherBench bench(2);
+  bench.notice_ns = 400'000;
+  bench.kernel.after = [&](const kbench_call*) {
+    bench.device.wait_for_release();
+    return 0;
+  };
+  bench.run_together();
+  CHECK(bench.error.empty());
+  CHECK(bench.reply.samples_ns.size() == 2);
+}
+
+TEST_CASE("a device that gave up waiting may have begun long before it was let go") {
+  TogetherBench bench(1);
+  bench.notice_ns = 400'000;
+  bench.device.hold.expires = true;
+  const std::int64_t before_ns = now_ns();
+  bench.run_together();
+  REQUIRE(bench.reply.starts.size() == 1);
+  CHECK(bench.reply.starts[0].after_ns >= before_ns);
+  CHECK(bench.reply.starts[0].after_ns < bench.moments[0]);
+  CHECK(bench.reply.starts[0].before_ns >= bench.moments[0]);
+}
+
+TEST_CASE("where nothing may be held back the calls begin at the moment") {
+  TogetherBench bench(2);
+  bench.notice_ns = 400'000;
+  bench.job.may_hold = false;
+  bench.run_together();
+  CHECK(bench.error.empty());
+  CHECK(std::count(bench.device.diary.begin(), bench.device.diary.end(), "hold") == 0);
+  REQUIRE(bench.reply.starts.size() == 2);
+  for (std::size_t k = 0; k < 2; ++k) CHECK(bench.reply.starts[k].after_ns >= bench.moments[k]);
+}
+
+TEST_CASE("without a moment the prepared repeat is not made") {
+  TogetherBench bench(3);
+  bench.starts_left = 1;
+  bench.run_together();
+  CHECK(bench.error.empty());
+  CHECK(bench.reply.samples_ns.size() == 1);
+  CHECK(bench.reply.starts.size() == 1);
 }

@@ -58,4 +58,8 @@ bool HostReleasedHold::expired() const {
   return std::atomic_ref<std::uint32_t>(words_->expired).load() == ticket_ && ticket_ != 0;
 }
 
+bool HostReleasedHold::left() const {
+  return std::atomic_ref<std::uint32_t>(words_->left).load(std::memory_order_acquire) == ticket_;
+}
+
 }  // namespace kbench::cuda

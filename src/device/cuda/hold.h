@@ -23,6 +23,7 @@ class HostReleasedHold final : public Hold {
   void place(double limit_s) override;
   void release() noexcept override;
   bool expired() const override;
+  bool left() const override;
 
  private:
   cudaStream_t stream_;

@@ -20,10 +20,12 @@ __global__ void hold(volatile HoldWords* words, std::uint32_t ticket, std::uint6
   while (static_cast<std::int32_t>(words->opened - ticket) < 0) {
     if (global_ns() - begin > limit_ns) {
       words->expired = ticket;
-      return;
+      __threadfence_system();  // the host reads `left` first
+      break;
     }
     __nanosleep(200);
   }
+  words->left = ticket;
 }
 
 __global__ void wait(std::uint64_t ns) {

@@ -95,6 +95,7 @@ cudaError_t probe_kernel_image();
 struct HoldWords {
   std::uint32_t opened = 0;   ///< highest ticket that may pass
   std::uint32_t expired = 0;  ///< ticket of the last hold that ended by its limit
+  std::uint32_t left = 0;     ///< ticket of the last hold that ended, for whatever reason
 };
 /// Keeps the stream until `words->opened` reaches `ticket`, at most `limit_ns`.
 cudaError_t launch_hold(cudaStream_t stream, HoldWords* words, std::uint32_t ticket,
