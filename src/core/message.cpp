@@ -245,6 +245,7 @@ void fields(auto& visit, Is<Reply> auto& m) {
   visit("inputs", m.inputs);
   visit("fresh_inputs", m.fresh_inputs);
   visit("audit_repeats", m.audit_repeats);
+  visit("audit_call_ns", m.audit_call_ns);
   visit("floor_ns", m.floor_ns);
   visit("copy_bytes_per_s", m.copy_bytes_per_s);
   visit("tensor_flops_per_s", m.tensor_flops_per_s);

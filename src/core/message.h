@@ -191,13 +191,14 @@ struct Reply {
   StopReason stop = StopReason::none;
   std::int64_t warm_up_repeats = 0;
   std::vector<InputRecord> inputs;
-  std::string fresh_inputs;          ///< `on`, `off`, `fixed` (one input only); measure jobs alone
-  std::int64_t audit_repeats = 0;    ///< untimed ones in which inputs arrive between the calls
-  double floor_ns = 0;               ///< no honest call is faster; 0: not known
-  double copy_bytes_per_s = 0;       ///< measured on this device; 0: does not apply
-  double tensor_flops_per_s = 0;     ///< highest rate of the device's products; 0: not known
-  std::string floor_reason;          ///< what the floor comes from, and what it leaves out
-  std::vector<StartBracket> starts;  ///< of jobs that start together, one a timed repeat
+  std::string fresh_inputs;        ///< `on`, `off`, `fixed` (one input only); measure jobs alone
+  std::int64_t audit_repeats = 0;  ///< untimed ones in which inputs arrive between the calls
+  std::optional<double> audit_call_ns;  ///< per call in the fastest audit of new inputs, copies off
+  double floor_ns = 0;                  ///< no honest call is faster; 0: not known
+  double copy_bytes_per_s = 0;          ///< measured on this device; 0: does not apply
+  double tensor_flops_per_s = 0;        ///< highest rate of the device's products; 0: not known
+  std::string floor_reason;             ///< what the floor comes from, and what it leaves out
+  std::vector<StartBracket> starts;     ///< of jobs that start together, one a timed repeat
   std::optional<QueuedFigures> queued;  ///< of measure jobs with Launch::queued
   LaunchCosts launch_costs;             ///< of this device; measure jobs alone
   Clocks clocks;                        ///< around the timed repeats; measure jobs alone

@@ -138,6 +138,8 @@ Reply read_reply(const Json& json) {
   reply.warm_up_repeats = integer(json, "warm_up_repeats");
   reply.fresh_inputs = text(json, "fresh_inputs");
   reply.audit_repeats = integer(json, "audit_repeats");
+  const Json& audited = at(json, "audit_call_ns");
+  if (!audited.is_null()) reply.audit_call_ns = number(audited);
   reply.floor_ns = number(json, "floor_ns");
   reply.floor_reason = text(json, "floor_reason");
   const Json& roof = at(json, "roof");

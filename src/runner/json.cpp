@@ -166,6 +166,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["fresh_inputs"] = json_text_or_null(row.fresh_inputs);
   json["nonce"] = row.nonce ? Json(*row.nonce) : Json(nullptr);
   json["audit_repeats"] = reply.audit_repeats;
+  json["audit_call_ns"] = optional_number(reply.audit_call_ns);
   json["floor_ns"] = json_number(reply.floor_ns);
   json["floor_reason"] = json_text_or_null(reply.floor_reason);
   json["queued"] = queued_json(reply.queued);

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/stats.h"
+#include "worker/audit_times.h"
 #include "worker/audits.h"
 #include "worker/blame.h"
 #include "worker/case_run.h"
@@ -43,10 +44,15 @@ void complete_calls(Device& device) {
 // elsewhere is over by then, and what the wait takes is its own price.
 constexpr double k_settle_ns = 2e6;
 
+// Drawing planted matrices takes as long as many repeats do, so few audits have new ones. The
+// machine may have been busy during one of them, hardly during so many.
+constexpr std::int64_t k_audits_anew = 8;
+constexpr int k_confirmations = 12;
+
 class Loop {
  public:
   Loop(CaseRun& run, const TurnSource& turns, const StartSource& starts)
-      : run_(run), turns_(turns), starts_(starts), device_(run.device()), window_(run) {}
+      : run_(run), turns_(turns), starts_(starts), device_(run.device()), window_(run), audit_times_(device_.info().kind) {}
 
   void check();
   void measure();
@@ -78,8 +84,11 @@ class Loop {
   void watch_memory();
   /// False when the job is paced and the runner wants no more repeats.
   bool has_turn() const;
-  /// The next audit repeat: untimed, and to the kernel like any other.
-  void audit();
+  /// The next audit repeat: no sample, and to the kernel like any other. With `anew` it is one with
+  /// inputs of its own that shows each during its call alone.
+  void audit(bool anew = false);
+  /// More of these, as long as what they took speaks against the timed repeats.
+  void compare_audits();
   std::int64_t count() const { return static_cast<std::int64_t>(run_.calls().size()); }
   double repeat_limit_s() const {
     return run_.call_limit_s() + k_slowness * static_cast<double>(count()) * slowest_s_;
@@ -91,6 +100,7 @@ class Loop {
   Device& device_;
   TimedWindow window_;
   MemoryWatch memory_;
+  AuditTimes audit_times_;
   std::int64_t calls_made_ = 0;
   double slowest_s_ = 0;
   double rest_ns_ = 0;  // the wait for the device behind that for the stream
@@ -210,11 +220,30 @@ void Loop::judge(Pass pass) {
   if (device_.info().kind == DeviceKind::host) run_.require_finished();
 }
 
-void Loop::audit() {
+void Loop::audit(bool anew) {
   const std::int64_t number = ++run_.reply().audit_repeats;
-  const Pass pass{audit_stage(run_.job(), number), number};
-  call_all("audit", pass, false);
+  Pass pass{anew ? Stage::audit : audit_stage(run_.job(), number), number};
+  pass.anew = pass.stage == Stage::audit &&
+              (anew || audit_times_.count() == 0 || number % k_audits_anew == 0);
+  const double call_ns = call_all("audit", pass, false);
   judge(pass);
+  if (!pass.anew || run_.reply().fresh_inputs != "on") return;
+  audit_times_.add(call_ns);
+  if (audit_times_.knows_copies()) return;
+  window_.record_copies();
+  device_.synchronize();
+  audit_times_.set_copies(window_.elapsed_ns() / static_cast<double>(count()));
+}
+
+void Loop::compare_audits() {
+  Reply& reply = run_.reply();
+  if (reply.samples_ns.empty()) return;
+  const double timed_ns = summarize(reply.samples_ns).mean;
+  for (int more = 0; more < k_confirmations && audit_times_.tells_apart(timed_ns); ++more) {
+    audit(true);
+  }
+  reply.audit_call_ns = audit_times_.call_ns();
+  audit_times_.require_same_work(timed_ns);
 }
 
 void Loop::watch_memory() {
@@ -263,6 +292,7 @@ void Loop::timed_repeats() {
   }
   reply.clocks.after = device_.clock_state(&reply.clocks.absent);
   while (job.fresh_inputs && reply.audit_repeats < k_least_audits) audit();
+  compare_audits();
   watch_memory();
   // Of a paced job that never had its turn there is no time.
   if (!reply.samples_ns.empty()) run_.judge_time();

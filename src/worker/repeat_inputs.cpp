@@ -27,7 +27,8 @@ RepeatInputs::RepeatInputs(Device& device, const Problem& problem, const Job& jo
       problem_(problem),
       job_(job),
       originals_(originals),
-      renewal_(problem.renewal(job.spec)) {
+      renewal_(problem.renewal(job.spec)),
+      drawn_from_(job.seeds) {
   mode_ = !job.fresh_inputs ? "off" : renewal_ == Renewal::fixed ? "fixed" : "on";
   if (mode_ == "on" && renewal_ == Renewal::moved) {
     staging_ = Buffer<float>(device, job.spec.batch * job.spec.n * job.spec.n);
@@ -50,28 +51,37 @@ bool RepeatInputs::are_fresh(Pass pass) const {
 void RepeatInputs::choose(Pass pass) {
   staged_ = -1;
   arrangements_.clear();
-  if (renewal_ == Renewal::moved && are_fresh(pass)) return arrange_all(pass);
-  if (renewal_ != Renewal::drawn) return;
-  if (are_fresh(pass) || written_over_) draw_all(pass);
+  const bool fresh = are_fresh(pass);
+  if (!fresh) return draw_published();
+  // A user's own matrices cannot be drawn anew.
+  const bool anew = pass.anew && job_.spec.input_path.empty();
+  if (renewal_ == Renewal::drawn || (renewal_ == Renewal::moved && anew)) return draw_all(pass);
+  if (renewal_ == Renewal::moved) arrange_all(pass);
 }
 
 void RepeatInputs::draw_all(Pass pass) {
-  const bool fresh = are_fresh(pass);
   for (std::size_t j = 0; j < originals_.size(); ++j) {
     // A seed has 63 bits.
     const std::uint64_t drawn =
         fresh_seed(job_.spec.seed, job_.nonce, pass, static_cast<std::int64_t>(j)) >> 1;
-    const std::int64_t seed = fresh ? static_cast<std::int64_t>(drawn) : job_.seeds[j];
-    problem_.generate(device_, job_.spec, seed, originals_[j]);
+    drawn_from_[j] = static_cast<std::int64_t>(drawn);
+    problem_.generate(device_, job_.spec, drawn_from_[j], originals_[j]);
   }
-  written_over_ = fresh;
+}
+
+void RepeatInputs::draw_published() {
+  if (drawn_from_ == job_.seeds) return;
+  drawn_from_ = job_.seeds;
+  for (std::size_t j = 0; j < originals_.size(); ++j) {
+    problem_.generate(device_, job_.spec, drawn_from_[j], originals_[j]);
+  }
 }
 
 void RepeatInputs::arrange_all(Pass pass) {
   for (std::size_t j = 0; j < originals_.size(); ++j) {
     const std::uint64_t fresh =
         fresh_seed(job_.spec.seed, job_.nonce, pass, static_cast<std::int64_t>(j));
-    arrangements_.push_back(problem_.arrange(device_, job_.spec, job_.seeds[j], fresh));
+    arrangements_.push_back(problem_.arrange(device_, job_.spec, drawn_from_[j], fresh));
   }
 }
 

@@ -21,6 +21,8 @@ enum class Stage { published, warm_up, checked, timed, audit, cut_audit, queued 
 struct Pass {
   Stage stage = Stage::published;
   std::int64_t number = 1;
+  /// Where other passes see rearrangements of the published matrices: matrices that are none.
+  bool anew = false;
 };
 
 /// The name of one input of one pass: a hash of all that it depends on, never a progression.
@@ -53,6 +55,7 @@ class RepeatInputs {
 
  private:
   void draw_all(Pass pass);
+  void draw_published();
   void arrange_all(Pass pass);
 
   Device& device_;
@@ -61,7 +64,7 @@ class RepeatInputs {
   std::span<float* const> originals_;
   Renewal renewal_;
   std::string_view mode_;
-  bool written_over_ = false;              // the originals hold other matrices
+  std::vector<std::int64_t> drawn_from_;   // the seeds of what the originals hold
   std::vector<Arrangement> arrangements_;  // of the chosen pass; empty: the originals as they are
   Buffer<float> staging_;
   std::int64_t staged_ = -1;  // which input it holds

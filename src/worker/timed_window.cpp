@@ -48,6 +48,16 @@ bool TimedWindow::record_stretch(Pass pass, std::size_t first, std::size_t count
   return succeeded;
 }
 
+void TimedWindow::record_copies() {
+  if (stopwatches_.empty()) stopwatches_.push_back(device_.make_stopwatch());
+  stretches_ = 1;
+  stopwatches_.front()->start();
+  for (std::size_t j = 0; j < run_.calls().size(); ++j) {
+    run_.bring_input(static_cast<std::int64_t>(j));
+  }
+  stopwatches_.front()->stop();
+}
+
 double TimedWindow::elapsed_ns() const {
   double sum_ns = 0;
   for (std::size_t k = 0; k < stretches_; ++k) sum_ns += stopwatches_[k]->elapsed_ns();

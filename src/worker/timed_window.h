@@ -20,6 +20,9 @@ class TimedWindow {
   /// Enqueues the calls of `pass`, in one stretch, or in one a call where the cache is flushed
   /// before each. False when a call failed; the range is closed all the same.
   bool record(Pass pass, bool range);
+  /// What an audit's window holds beside its calls: the copies that bring and take the inputs of
+  /// the pass just made. Leaves no input behind.
+  void record_copies();
   /// Of all stretches of the last window together; once the device has been waited for.
   double elapsed_ns() const;
 

@@ -87,6 +87,7 @@ Reply some_reply() {
   r.inputs = {{42, "ab", "x.npy", 0.5}};
   r.fresh_inputs = "fixed";
   r.audit_repeats = 25;
+  r.audit_call_ns = 640.25;
   r.starts = {{(std::int64_t{1} << 60) + 1, (std::int64_t{1} << 60) + 3}};
   r.floor_ns = 1234.5;
   r.floor_reason = "copy bandwidth";
@@ -178,6 +179,7 @@ TEST_CASE("the fields of a reply keep their values and types") {
   CHECK(back.inputs.at(0).sha256 == "ab");
   CHECK(back.fresh_inputs == "fixed");
   CHECK(back.audit_repeats == 25);
+  CHECK(back.audit_call_ns == 640.25);
   CHECK(back.starts.at(0).after_ns == (std::int64_t{1} << 60) + 1);
   CHECK(back.floor_ns == 1234.5);
   CHECK(back.floor_reason == "copy bandwidth");

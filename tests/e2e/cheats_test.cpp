@@ -140,6 +140,20 @@ TEST_CASE("a plug-in that remembers what it has seen sees nothing twice") {
   }
 }
 
+TEST_CASE(
+    "a plug-in that knows rearranged matrices again is slower where they are new, and fails") {
+  const std::string plugin = "eigh_knows_rearranged";
+  for (const std::string kind : {"spectrum", "clustered"}) {
+    const Outcome outcome =
+        run_kbench("benchmark", "batch: 16; n: 32; cond: 2; seed: 1; case: " + kind + "\n",
+                   test_plugin(plugin), {"--no-warmup", "--repeats", "4", "--call-timeout", "20"});
+    INFO(kind << "\n" << outcome.lines);
+    CHECK(outcome.status == 112);
+    CHECK_THAT(outcome.line("benchmark.0.error"),
+               StartsWith("a call takes ") && ContainsSubstring("in 13 audit repeats"));
+  }
+}
+
 TEST_CASE("a failed case names the nonce, and with it fails in the same way again") {
   const auto run = [](const Words& options) {
     const std::string plugin = "cached_by_address";

@@ -31,6 +31,7 @@ CaseRecord full_case() {
   row.reply.kernel_report = "fallbacks=0";
   row.reply.warm_up_repeats = 7;
   row.reply.audit_repeats = 4;
+  row.reply.audit_call_ns = 1100;
   row.reply.inputs = {{43214, "", "", 1.5}, {43215, "", "", 2.5}};
   row.reply.queued = QueuedFigures{HoldKind::delay, "waits for the device", 5e5, {800, 900}};
   row.reply.launch_costs = {1500, 2500, 6500};

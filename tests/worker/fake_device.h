@@ -22,16 +22,25 @@ namespace kbench::test {
 
 using Diary = std::vector<std::string>;
 
+/// Shows `sample_ns`, and what was added to `work_ns` between start and stop.
 class FakeStopwatch : public Stopwatch {
  public:
-  FakeStopwatch(Diary& diary, double sample_ns) : diary_(diary), sample_ns_(sample_ns) {}
-  void start() override { diary_.push_back("start"); }
-  void stop() override { diary_.push_back("stop"); }
-  double elapsed_ns() override { return sample_ns_; }
+  FakeStopwatch(Diary& diary, double sample_ns, double& work_ns)
+      : diary_(diary), sample_ns_(sample_ns), work_ns_(work_ns) {}
+  void start() override {
+    diary_.push_back("start");
+    work_ns_ = 0;
+  }
+  void stop() override {
+    diary_.push_back("stop");
+    elapsed_ns_ = sample_ns_ + work_ns_;
+  }
+  double elapsed_ns() override { return elapsed_ns_; }
 
  private:
   Diary& diary_;
-  double sample_ns_;
+  double sample_ns_, elapsed_ns_ = 0;
+  double& work_ns_;
 };
 
 /// A hold whose state a kernel can wait for. Only its owner's thread writes into the diary.
@@ -81,6 +90,7 @@ class FakeDevice : public Device {
   Diary diary;
   std::int64_t free = std::int64_t{1} << 40;
   double sample_ns = 1000;
+  double work_ns = 0;           ///< of the kernel since the clock was started
   std::int64_t allocated = 0;   ///< bytes that live now
   std::int64_t lost = 0;        ///< bytes that somebody else has taken
   std::string fail_at;          ///< entry of the diary that throws a DeviceError
@@ -167,7 +177,7 @@ class FakeDevice : public Device {
   void flush_cache() override { note("flush_cache"); }
   void clean_cache() override { note("clean_cache"); }
   std::unique_ptr<Stopwatch> make_stopwatch() override {
-    return std::make_unique<FakeStopwatch>(diary, sample_ns);
+    return std::make_unique<FakeStopwatch>(diary, sample_ns, work_ns);
   }
   std::unique_ptr<Hold> make_hold() override {
     return has_queue ? std::make_unique<FakeHold>(diary, hold) : nullptr;

@@ -195,6 +195,43 @@ TEST_CASE("in an audit repeat each input is there during its own call alone, els
   CHECK(shown == 5 * 2 + 1);  // the checked pass, the timed repeats and the call of the cut audit
 }
 
+TEST_CASE("a kernel that works in audits only is told by its time there") {
+  FreshBench bench;
+  bench.table.prepare = remember_calls;
+  std::int64_t slow_calls = 0;
+  bench.kernel.after = [&](const kbench_call* call) {
+    for (const kbench_call* each : prepared) {
+      if (each == call || !std::isnan(first_of(each))) continue;
+      ++slow_calls;
+      bench.device.work_ns += 7000;
+    }
+    return 0;
+  };
+  bench.run();
+  CHECK_THAT(bench.error,
+             StartsWith("a call takes 0.50 us in timed repeats and at least 7.00 us in "
+                        "13 audit repeats"));
+  CHECK(slow_calls == 2 * 13);
+  CHECK(bench.reply.audit_call_ns == 7000.0);
+}
+
+TEST_CASE("a machine that is busy during audits accuses nobody") {
+  FreshBench bench;
+  bench.table.prepare = remember_calls;
+  std::int64_t slow_calls = 0;
+  bench.kernel.after = [&](const kbench_call* call) {
+    for (const kbench_call* each : prepared) {
+      if (each == call || !std::isnan(first_of(each)) || ++slow_calls > 8) continue;
+      bench.device.work_ns += 7000;
+    }
+    return 0;
+  };
+  bench.run();
+  CHECK(bench.error == "");
+  CHECK(bench.reply.audit_call_ns == 0.0);  // five audits of two calls: the last was not disturbed
+  CHECK(slow_calls == 10);
+}
+
 TEST_CASE("one repeat in eight is an audit, two at least, at places that follow from the nonce") {
   struct Row {
     std::int64_t repeats, least, most;

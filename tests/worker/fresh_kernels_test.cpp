@@ -43,7 +43,8 @@ void run_every_case(DeviceKind device, const char* kernel) {
       CHECK(reply->error == "");
       const bool fixed = kind == "lapack_zero" || kind == "lapack_identity";
       CHECK(reply->fresh_inputs == (fixed ? "fixed" : "on"));
-      CHECK(reply->audit_repeats == 2);
+      CHECK(reply->audit_repeats >= 2);  // more where the machine was busy during the first
+      CHECK(reply->audit_call_ns.has_value() != fixed);
       CHECK(reply->samples_ns.size() == 3);
       CHECK(reply->floor_ns > 0);
       CHECK_FALSE(reply->floor_reason.empty());
