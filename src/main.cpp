@@ -7,6 +7,7 @@
 
 #include "problems/problem.h"
 #include "runner/run.h"
+#include "worker/job_memory.h"
 #include "worker/serve.h"
 
 int main(int argc, char** argv) {
@@ -20,5 +21,5 @@ int main(int argc, char** argv) {
   }
   std::vector<const kbench::ProblemInfo*> infos;
   for (const kbench::Problem* problem : kbench::problems()) infos.push_back(&problem->info());
-  return kbench::run(argc, argv, kbench::Wiring{infos, kbench::serve});
+  return kbench::run(argc, argv, kbench::Wiring{infos, kbench::serve, kbench::job_memory});
 }

@@ -18,8 +18,7 @@ extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {
     "precise",
     "eigh_py",
     "as `tridiagonal`, with FP32 products in the back-transformation; environment: "
-    "KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16, KBENCH_TRIDIAGONAL_LAG=1|2|4, "
-    "KBENCH_TRIDIAGONAL_WARP=0|1",
+    "KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16",
     KBENCH_CUDA,
     KBENCH_ROW_MAJOR,
     0,

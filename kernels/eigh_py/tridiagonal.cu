@@ -2,9 +2,8 @@
 // factorisations, back-transformation on the tensor cores as three FP16 products.
 // docs/kernels/eigh_py.md explains the design; precise.cu is the same in FP32 throughout.
 //
-// To try another spread of a matrix over thread blocks, set KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16; to
-// update the matrix less often in the reduction, KBENCH_TRIDIAGONAL_LAG=2|4; to give a matrix of at
-// most 32 rows to a single warp, KBENCH_TRIDIAGONAL_WARP=1.
+// To try another spread of a matrix over thread blocks, set KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16; a
+// matrix of at most 32 rows is one warp's all the same.
 #include "kbench_kernel.h"
 #include "tridiagonal/plugin.cuh"
 
@@ -21,8 +20,7 @@ extern "C" KBENCH_EXPORT const kbench_kernel kbench_kernel_descriptor = {
     "tridiagonal",
     "eigh_py",
     "Householder reduction on chip, FP64 bisection and twisted factorisations, FP16x3 tensor-core "
-    "back-transformation; environment: KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16, "
-    "KBENCH_TRIDIAGONAL_LAG=1|2|4, KBENCH_TRIDIAGONAL_WARP=0|1",
+    "back-transformation; environment: KBENCH_TRIDIAGONAL_RANKS=1|2|4|8|16",
     KBENCH_CUDA,
     KBENCH_ROW_MAJOR,
     0,

@@ -49,6 +49,19 @@ Ratio ratio_of_pairs(std::span<const double> log_ratios, double level) {
   return ratio;
 }
 
+Ratio mean_ratio(std::span<const Ratio> ratios) {
+  std::vector<double> values, lows, highs;
+  for (const Ratio& ratio : ratios) {
+    values.push_back(ratio.value);
+    if (!ratio.interval) continue;
+    lows.push_back(ratio.interval->low);
+    highs.push_back(ratio.interval->high);
+  }
+  Ratio mean{geometric_mean(values), std::nullopt};
+  if (lows.size() == values.size()) mean.interval = {geometric_mean(lows), geometric_mean(highs)};
+  return mean;
+}
+
 std::string_view to_string(RatioVerdict verdict) {
   constexpr std::array<std::string_view, 4> k_names{"faster", "slower", "same", "undecided"};
   return k_names.at(static_cast<std::size_t>(verdict));

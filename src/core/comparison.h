@@ -40,6 +40,10 @@ struct Ratio {
 /// Of pairs of times; `log_ratios` holds log(t_b / t_a) of each, at least one.
 Ratio ratio_of_pairs(std::span<const double> log_ratios, double level);
 
+/// The geometric mean of ratios whose intervals all hold together: its bounds are the geometric
+/// means of their bounds, where all have them. At least one ratio.
+Ratio mean_ratio(std::span<const Ratio> ratios);
+
 enum class RatioVerdict { faster, slower, same, undecided };
 std::string_view to_string(RatioVerdict verdict);
 

@@ -76,6 +76,7 @@ RunRecord begin_record(const Start& start, std::span<const Place> places) {
         std::filesystem::absolute(start.source, error).lexically_normal().string();
     record.nvcc_flags = options.nvcc_flags;
   }
+  record.baseline = options.baseline;
   record.exact_repeats = options.repeats;
   record.warm_up = !options.no_warmup;
   record.range = options.range;

@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <map>
 
 #include "core/defaults.h"
 #include "runner/paths.h"
+#include "runner/resume.h"
 
 namespace kbench {
 
@@ -24,6 +26,7 @@ std::string kernel_name(const Start& start, const std::string& path) {
 
 void require_kernels(const Start& start, RunRecord& record) {
   const std::string& asked = start.options.kernel;
+  std::map<std::string, std::string> digests;  // by path
   for (CaseRecord& row : record.cases) {
     if (!row.kernel.name.empty()) continue;
     const std::string path = kernel_path(start, record, row.spec.problem);
@@ -38,6 +41,8 @@ void require_kernels(const Start& start, RunRecord& record) {
     row.kernel.path = path;
     row.kernel.name = kernel_name(start, path);
     row.kernel.problem = row.spec.problem;
+    if (digests.count(path) == 0) digests[path] = file_sha256(path);
+    row.kernel_sha256 = digests[path];
     if (record.device) row.kernel.device = record.device->kind;
   }
 }

@@ -59,7 +59,6 @@ std::optional<std::string> Arm::be_ready(const std::string& problem, bool must) 
     setup.device = options_.device;
     setup.kernel_path = path_for(problem);
     setup.lock = options_.lock;
-    setup.lock = options_.lock;
     auto answer = session_.set_up(setup);
     if (auto* failure = std::get_if<Failure>(&answer)) return failure->words;
     hello = std::get<Hello>(std::move(answer));

@@ -1,8 +1,11 @@
 // Compares results that lie in files: whether they may be compared at all, which cases belong
-// together, and the ratio of times that were not taken in pairs. Reads no file and prints nothing.
+// together, and the ratio of times that were not taken in pairs. Reads no file, and writes only
+// what
+// `--force` passes over.
 #include "runner/compare_files.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +14,7 @@
 #include "core/distribution.h"
 #include "core/stats.h"
 #include "core/text.h"
+#include "runner/say.h"
 
 namespace kbench {
 namespace {
@@ -100,11 +104,7 @@ void compare_inputs(const ResultsFile& before, const ResultsFile& after, Differe
 std::string why_no_times(const ResultCase& row) {
   if (row.status == "not run") return "not run";
   if (row.status != "pass") return row.error.empty() ? "failed" : row.error;
-  if (!row.samples_ns.empty() && std::all_of(row.samples_ns.begin(), row.samples_ns.end(),
-                                             [](double x) { return std::isfinite(x) && x > 0; })) {
-    return "";
-  }
-  return "not measured";
+  return are_times(row.samples_ns) ? "" : "not measured";
 }
 
 ComparedTimes times_of(const ResultCase& row) {
@@ -117,22 +117,6 @@ ComparedTimes times_of(const ResultCase& row) {
   return times;
 }
 
-/// The mean of the logarithms of all ratios: its bounds are the means of their bounds, which holds
-/// because all of the intervals hold together.
-Ratio mean_ratio(const std::vector<const ComparedCase*>& cases) {
-  std::vector<double> values, lows, highs;
-  for (const ComparedCase* row : cases) {
-    const Ratio& ratio = row->ratios.front().ratio;
-    values.push_back(ratio.value);
-    if (!ratio.interval) continue;
-    lows.push_back(ratio.interval->low);
-    highs.push_back(ratio.interval->high);
-  }
-  Ratio mean{geometric_mean(values), std::nullopt};
-  if (lows.size() == values.size()) mean.interval = {geometric_mean(lows), geometric_mean(highs)};
-  return mean;
-}
-
 void add_means_of_runs(ComparisonRecord& record) {
   std::map<std::string, std::vector<const ComparedCase*>> by_problem;
   for (const ComparedCase& row : record.cases) by_problem[row.spec.problem].push_back(&row);
@@ -140,22 +124,39 @@ void add_means_of_runs(ComparisonRecord& record) {
     const bool complete = std::all_of(cases.begin(), cases.end(),
                                       [](const auto* row) { return !row->ratios.empty(); });
     if (cases.size() < 2 || !complete) continue;
-    const Ratio ratio = mean_ratio(cases);
+    std::vector<Ratio> ratios;
+    for (const ComparedCase* row : cases) ratios.push_back(row->ratios.front().ratio);
+    const Ratio ratio = mean_ratio(ratios);
     record.means.push_back({problem, {{ratio, judge_ratio(ratio, record.same)}}});
   }
 }
 
 }  // namespace
 
-std::vector<std::string> differences(const ResultsFile& before, const ResultsFile& after) {
+std::vector<std::string> run_differences(const ResultsFile& before, const ResultsFile& after) {
   Differences differences;
   compare_devices(before, after, differences);
   differences.add("mode", before.mode, after.mode);
   differences.add("warm-up", before.warm_up ? "on" : "off", after.warm_up ? "on" : "off");
   differences.add("profiler", before.profiler.empty() ? "none" : before.profiler,
                   after.profiler.empty() ? "none" : after.profiler);
+  return differences.found;
+}
+
+std::vector<std::string> differences(const ResultsFile& before, const ResultsFile& after) {
+  Differences differences{run_differences(before, after)};
   compare_inputs(before, after, differences);
   return differences.found;
+}
+
+void require_same(const std::vector<std::string>& found, const std::string& subject, bool force) {
+  if (!found.empty() && !force) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} (they differ in {}); repeat one of the runs, or compare all the "
+                            "same with `--force`",
+                            subject, fmt::join(found, "; ")));
+  }
+  for (const std::string& difference : found) say("--force: they differ in " + difference);
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> matching_cases(const ResultsFile& before,
@@ -169,6 +170,12 @@ std::vector<std::pair<std::size_t, std::size_t>> matching_cases(const ResultsFil
     left.erase(left.begin());
   }
   return pairs;
+}
+
+bool are_times(const std::vector<double>& samples_ns) {
+  return !samples_ns.empty() &&
+         std::all_of(samples_ns.begin(), samples_ns.end(),
+                     [](double sample) { return std::isfinite(sample) && sample > 0; });
 }
 
 Ratio ratio_of_runs(const std::vector<double>& before_ns, const std::vector<double>& after_ns,

@@ -16,10 +16,20 @@ namespace kbench {
 /// compared.
 std::vector<std::string> differences(const ResultsFile& before, const ResultsFile& after);
 
+/// Those of them that lie in the runs as a whole and not in their cases.
+std::vector<std::string> run_differences(const ResultsFile& before, const ResultsFile& after);
+
+/// Throws Error(usage) with what was `found` to differ, or says it on stderr with `force`.
+/// `subject` begins the words: ``A` and `B` cannot be compared`.
+void require_same(const std::vector<std::string>& found, const std::string& subject, bool force);
+
 /// Cases that both files have, as indices into their lists; a case that stands twice in both is
 /// matched in order.
 std::vector<std::pair<std::size_t, std::size_t>> matching_cases(const ResultsFile& before,
                                                                 const ResultsFile& after);
+
+/// Samples of a measured case: at least one, all of them finite and above 0.
+bool are_times(const std::vector<double>& samples_ns);
 
 /// Ratio of the medians. Its interval, of at least `level`, is that of the quotient of two medians
 /// that were taken apart: it holds the noise within the runs and not what changed between them.

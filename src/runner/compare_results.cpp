@@ -1,7 +1,6 @@
 // `kbench compare old.json new.json`: reads two results documents, refuses what is no comparison,
 // and prints the rest. Starts nothing.
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,32 +9,21 @@
 #include "runner/commands.h"
 #include "runner/compare_files.h"
 #include "runner/document_file.h"
-#include "runner/say.h"
 
 namespace kbench {
 namespace {
 
 void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void require_comparable(const ResultsFile& before, const ResultsFile& after, bool force) {
-  const std::vector<std::string> found = differences(before, after);
-  if (found.empty()) return;
-  if (!force) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("`{}` and `{}` cannot be compared (they differ in {}); repeat one of "
-                    "the runs, or compare all the same with `--force`",
-                    to_one_line(before.path), to_one_line(after.path), fmt::join(found, "; ")));
-  }
-  for (const std::string& difference : found) say("--force: they differ in " + difference);
-}
-
 }  // namespace
 
 ExitCode compare_files(const Options& options) {
   const ResultsFile before = read_results(options.words[0]);
   const ResultsFile after = read_results(options.words[1]);
-  require_comparable(before, after, options.force);
+  require_same(differences(before, after),
+               fmt::format("`{}` and `{}` cannot be compared", to_one_line(before.path),
+                           to_one_line(after.path)),
+               options.force);
   ComparisonRecord record = compare_results(before, after, options.same);
   if (record.cases.empty()) {
     throw Error(ExitCode::usage,

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "runner/figures.h"
 #include "runner/report.h"
+#include "runner/trace.h"
 #include "runner/warnings.h"
 
 namespace kbench {
@@ -43,6 +44,11 @@ std::string quantile_figure(const At& at, double Distribution::*figure) {
 std::string interval_end(const At& at, double Interval::*end) {
   const bool known = at.row.distribution && at.row.distribution->median_95;
   return known ? number((*at.row.distribution->median_95).*end) : "";
+}
+
+std::string baseline_figure(const At& at, double Interval::*end) {
+  const std::optional<Ratio>& ratio = at.row.over_baseline;
+  return ratio && ratio->interval ? number((*ratio->interval).*end) : "";
 }
 
 std::string warning_kinds(const At& at) {
@@ -87,9 +93,17 @@ constexpr CsvColumn k_columns[] = {
     {"tflop_per_s", [](const At& at) { return number(tflop_per_s(at.row)); }},
     {"gb_per_s", [](const At& at) { return number(gb_per_s(at.row)); }},
     {"floor_share", [](const At& at) { return number(floor_share(at.row)); }},
+    {"idle_share", [](const At& at) { return number(idle_share(at.row.reply)); }},
     {"worst_of_gate", [](const At& at) { return number(at.row.reply.worst_of_gate); }},
     {"worst_gate", [](const At& at) { return at.row.reply.worst_gate; }},
     {"wall_s", [](const At& at) { return number(at.row.wall_s); }},
+    {"over_baseline",
+     [](const At& at) {
+       return at.row.over_baseline ? number(at.row.over_baseline->value) : std::string();
+     }},
+    {"over_baseline_low", [](const At& at) { return baseline_figure(at, &Interval::low); }},
+    {"over_baseline_high", [](const At& at) { return baseline_figure(at, &Interval::high); }},
+    {"resumed_from", [](const At& at) { return at.row.resumed_from; }},
     {"warnings", warning_kinds},
     {"error",
      [](const At& at) {

@@ -48,6 +48,8 @@ class Dealer {
   /// the first lane has said already, if there is one. What a lane then lacks becomes the affair of
   /// its first case. Throws what Rules::accept throws.
   void greet_all(std::size_t i, std::optional<Hello> first);
+  /// Case i has a result already and is given to nobody.
+  void skip(std::size_t i) { waiting_.erase(i); }
   /// Runs all cases to their end.
   void run();
 

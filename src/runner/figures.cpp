@@ -54,6 +54,7 @@ std::string format_time(double ns) {
 }
 
 std::string format_mean(double mean_ns, double err_ns) {
+  if (!(err_ns > 0)) return format_time(mean_ns);
   const TimeUnit unit = unit_of(mean_ns);
   return fmt::format("{:.4g} {} ± {:.2g} {}", mean_ns / unit.ns, unit.name, err_ns / unit.ns,
                      unit.name);

@@ -25,7 +25,8 @@ std::string fixed(double value, int decimals);
 
 /// `2.748 us`, four significant digits.
 std::string format_time(double ns);
-/// `12.3 us ± 0.4 us`, with the unit that suits the mean.
+/// `12.3 us ± 0.4 us`, with the unit that suits the mean; without a `±` where the error is 0, as
+/// that of one sample is.
 std::string format_mean(double mean_ns, double err_ns);
 
 /// Half-width of the median's 95 % interval in ns; the standard error where there is no interval.

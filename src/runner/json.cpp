@@ -47,6 +47,7 @@ Json kernel_json(const RunRecord& record, const CaseRecord& row) {
           {"problem", json_text(row.kernel.problem)},
           {"description", json_text(row.kernel.description)},
           {"path", json_text(row.kernel.path)},
+          {"sha256", json_text_or_null(row.kernel_sha256)},
           {"source", json_text_or_null(record.kernel_source)},
           {"device", to_string(row.kernel.device)},
           {"synchronises_host", row.kernel.synchronises_host},
@@ -103,6 +104,15 @@ Json optional_number(std::optional<double> value) {
   return value ? json_number(*value) : Json(nullptr);
 }
 
+Json ratio_json(const std::optional<Ratio>& ratio) {
+  if (!ratio) return nullptr;
+  Json interval = nullptr;
+  if (ratio->interval) {
+    interval = {json_number(ratio->interval->low), json_number(ratio->interval->high)};
+  }
+  return {{"ratio", json_number(ratio->value)}, {"interval", interval}};
+}
+
 Json rates_json(const CaseRecord& row) {
   return {{"flops", json_number(row.flops)},
           {"bytes", json_number(row.bytes)},
@@ -135,6 +145,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
                {"kernel", kernel_json(record, row)},
                {"place", row.place ? Json(*row.place) : Json(nullptr)},
                {"dealt_again", json_text_or_null(row.dealt_again)},
+               {"resumed_from", json_text_or_null(row.resumed_from)},
                {"status", status_of(row)},
                {"wall_s", json_number(row.wall_s)},
                {"comparable", record.not_comparable.empty()},
@@ -149,6 +160,7 @@ Json case_json(const RunRecord& record, std::size_t i) {
   json["summary_ns"] = summary_json(row.summary);
   json["distribution_ns"] = distribution_json(row.distribution);
   json["nominal"] = rates_json(row);
+  json["over_baseline"] = ratio_json(row.over_baseline);
   json["warnings"] = warnings_json(record, i);
   json["stop"] = to_string(reply.stop);
   json["calls_per_repeat"] = reply.calls_per_repeat;
@@ -188,7 +200,8 @@ Json problems_json(const RunRecord& record) {
   for (const std::string& problem : problem_names(record)) {
     const std::optional<double> mean = problem_geometric_mean(record, problem);
     problems.push_back({{"problem", json_text(problem)},
-                        {"geometric_mean_ns", mean ? json_number(*mean) : Json(nullptr)}});
+                        {"geometric_mean_ns", mean ? json_number(*mean) : Json(nullptr)},
+                        {"over_baseline", ratio_json(problem_ratio(record, problem))}});
   }
   return problems;
 }
@@ -205,7 +218,8 @@ std::string json_document(const RunRecord& record) {
                {"machine", machine_json(record.machine)},
                {"device", record.device ? device_json(*record.device) : Json(nullptr)},
                {"places", places_json(record)},
-               {"profiler", json_text_or_null(record.profiler)}};
+               {"profiler", json_text_or_null(record.profiler)},
+               {"baseline", json_text_or_null(record.baseline)}};
   json["options"] = {
       {"flush_bytes", record.device ? Json(record.device->flush_bytes) : Json(nullptr)},
       {"range", record.range},

@@ -88,6 +88,7 @@ std::string test(const CaseRecord& row) {
                        format_time(row.summary->median),
                        format_mean(row.summary->mean, row.summary->err));
   }
+  if (!row.resumed_from.empty()) out += "; resumed, measured in the run of " + row.resumed_from;
   return text + fmt::format("><system-out>{}</system-out></testcase>\n", attribute(out));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "runner/comparison.h"
 #include "runner/figures.h"
 #include "runner/report.h"
 #include "runner/table_columns.h"
@@ -33,7 +34,7 @@ std::string heading(const RunRecord& record, const CaseRecord& row) {
   text += "\n\n| # | case |";
   std::string rule = "\n|---:|:---|";
   if (record.mode->measures) {
-    for (const Column& column : figure_columns()) {
+    for (const Column& column : figure_columns(!record.baseline.empty())) {
       text += fmt::format(" {} |", column.name);
       rule += "---:|";
     }
@@ -48,7 +49,8 @@ std::string line(const RunRecord& record, std::size_t i) {
   const CaseRecord& row = record.cases[i];
   std::string text = fmt::format("| {} | {} |", i, cell(row.spec.spec));
   if (row.summary) {
-    for (const std::string& figure : figure_cells(row, TextStyle{})) text += " " + figure + " |";
+    for (const std::string& figure : figure_cells(row, TextStyle{}, !record.baseline.empty()))
+      text += " " + figure + " |";
     return text + '\n';
   }
   std::string result = "not run";
@@ -56,7 +58,8 @@ std::string line(const RunRecord& record, std::size_t i) {
   if (row.ended && !row.passed) result = "**FAIL**: " + cell(failure_text(row));
   text += " " + result + " |";
   // A row must have as many cells as its heading.
-  const std::size_t empty = record.mode->measures ? figure_columns().size() - 1 : 0;
+  const std::size_t empty =
+      record.mode->measures ? figure_columns(!record.baseline.empty()).size() - 1 : 0;
   for (std::size_t k = 0; k < empty; ++k) text += " |";
   return text + '\n';
 }
@@ -65,11 +68,19 @@ std::string after_table(const RunRecord& record, const std::string& problem) {
   std::string text = "\n";
   const std::optional<double> mean = problem_geometric_mean(record, problem);
   if (mean && std::isfinite(*mean)) {
-    text += fmt::format("Geometric mean of {}: {}\n\n", cell(problem), format_time(*mean));
+    text += fmt::format("Geometric mean of {}: {}", cell(problem), format_time(*mean));
+    const std::optional<Ratio> ratio = problem_ratio(record, problem);
+    if (ratio) text += fmt::format("; over baseline {}", cell(ratio_text(*ratio)));
+    text += "\n\n";
   }
   std::string warnings;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
-    if (record.cases[i].spec.problem != problem) continue;
+    const CaseRecord& row = record.cases[i];
+    if (row.spec.problem != problem) continue;
+    if (!row.resumed_from.empty()) {
+      warnings += fmt::format("- case {}: resumed, measured in the run of {}\n", i,
+                              to_one_line(row.resumed_from));
+    }
     for (const Warning& warning : warnings_of(record, i)) {
       warnings += fmt::format("- case {}: {}\n", i, to_one_line(warning.text));
     }
@@ -83,6 +94,10 @@ std::string markdown_document(const RunRecord& record) {
   std::string text;
   if (!record.not_comparable.empty()) {
     text += fmt::format("Not comparable: {}\n\n", cell(record.not_comparable));
+  }
+  if (!record.baseline.empty()) {
+    text += fmt::format("Baseline: {} (ratio of medians, below 1 is faster than there)\n\n",
+                        cell(record.baseline));
   }
   for (const auto& [key, value] : record.tags)
     text += fmt::format("{}: {}  \n", cell(key), cell(value));

@@ -249,6 +249,11 @@ void check_together(const VerbRow& row, const Options& options) {
                 "`--together` and `--launch queued` exclude each other (one hold in front of a "
                 "repeat); leave one out");
   }
+  if (options.together && !options.resume.empty()) {
+    throw Error(ExitCode::usage,
+                "`--together` and `--resume` exclude each other (its cases are of all devices at "
+                "once); leave one out");
+  }
   if (row.verb == Verb::compare) check_compared(options.words);
   if (row.verb == Verb::report && (options.words.empty() || options.out.empty())) {
     throw Error(

@@ -60,6 +60,9 @@ struct Options {
   std::vector<CaseCondition> filter;    ///< --filter; empty: all
   std::string filter_text;
   std::vector<std::int64_t> only;          ///< ascending, no repeats; empty: all
+  std::string resume;                      ///< results to go on from, or empty
+  std::string baseline;                    ///< results to compare with, or empty
+  bool dry_run = false;                    ///< print what would be run
   std::string json, csv, markdown, junit;  ///< paths of the documents; empty: not written
   std::vector<std::pair<std::string, std::string>> tags;  ///< --tag, in the order given
   std::optional<double> time_limit_s;

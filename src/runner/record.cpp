@@ -67,4 +67,21 @@ std::optional<double> problem_geometric_mean(const RunRecord& record, const std:
   return geometric_mean(means);
 }
 
+std::optional<Ratio> problem_ratio(const RunRecord& record, const std::string& problem) {
+  std::vector<Ratio> ratios;
+  for (const CaseRecord& row : record.cases) {
+    if (row.spec.problem != problem) continue;
+    if (!row.over_baseline) return std::nullopt;
+    ratios.push_back(*row.over_baseline);
+  }
+  if (ratios.empty()) return std::nullopt;
+  return mean_ratio(ratios);
+}
+
+std::size_t resumed_cases(const RunRecord& record) {
+  return static_cast<std::size_t>(
+      std::count_if(record.cases.begin(), record.cases.end(),
+                    [](const CaseRecord& row) { return !row.resumed_from.empty(); }));
+}
+
 }  // namespace kbench

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/comparison.h"
 #include "core/distribution.h"
 #include "core/message.h"
 #include "core/mode.h"
@@ -29,6 +30,7 @@ struct CaseRecord {
   double wall_s = 0;                   ///< from the start of the case to its end
   std::string error;                   ///< why not, when ended and not passed; may hold any text
   KernelInfo kernel;                   ///< at least the name, once it is known
+  std::string kernel_sha256;           ///< of the plug-in's file; empty when not known
   Reply reply;                         ///< as the worker sent it; default when it sent none
   std::string fresh_inputs;            ///< `on`, `off`, `fixed`; empty when nothing was measured
   std::optional<std::uint64_t> nonce;  ///< of a case whose measurement was begun
@@ -38,7 +40,9 @@ struct CaseRecord {
   std::optional<TogetherFigures> together;   ///< of a passed case of --together
   double flops = 0, bytes = 0;               ///< nominal counts of one call; 0: not known
   std::optional<std::size_t> place;          ///< where it ran, in RunRecord::places
-  std::string dealt_again;                   ///< why it had to go to a second place, or empty
+  std::optional<Ratio> over_baseline;  ///< of a measured case that the baseline has measured too
+  std::string resumed_from;  ///< start of the run that measured it where --resume took it over
+  std::string dealt_again;   ///< why it had to go to a second place, or empty
 };
 
 /// A device that cases of the run are given to, and the process that uses it.
@@ -64,6 +68,7 @@ struct RunRecord {
   std::vector<std::string> nvcc_flags;  ///< its additional flags
   std::string profiler;                 ///< `ncu`, `nsys`, ... or empty
   std::string why_not_queued;           ///< why no launch may be held back, or empty
+  std::string baseline;                 ///< --baseline: path of the results, or empty
   std::string not_comparable;           ///< why the figures are no ranking, or empty
   std::int64_t exact_repeats = 0;
   bool warm_up = true;
@@ -89,6 +94,13 @@ std::string place_name(const PlaceRecord& place);
 /// Geometric mean of the means of a problem's cases in ns; empty unless all of them passed and were
 /// measured.
 std::optional<double> problem_geometric_mean(const RunRecord& record, const std::string& problem);
+
+/// Geometric mean of the ratios of a problem's cases to the baseline; empty unless every one of
+/// them has one.
+std::optional<Ratio> problem_ratio(const RunRecord& record, const std::string& problem);
+
+/// How many cases a former run had measured.
+std::size_t resumed_cases(const RunRecord& record);
 
 /// Names of the problems in order of their first case.
 std::vector<std::string> problem_names(const RunRecord& record);

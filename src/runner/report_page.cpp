@@ -81,7 +81,7 @@ std::string file_card(const ResultsFile& file, std::size_t k) {
     text += entry("clock", file.device->clock);
     text += entry("flush", fmt::format("{} bytes", file.device->flush_bytes));
   }
-  text += entry("profiler", file.profiler);
+  text += entry("profiler", file.profiler) + entry("baseline", file.baseline);
   const MachineInfo& machine = file.machine;
   text += entry("machine",
                 fmt::format("{}, {}, {} cores, {:.3g} GiB", machine.hostname, machine.cpu,
@@ -285,6 +285,10 @@ std::string case_section(const ResultCase& row, std::size_t k) {
   }
   if (row.floor_ns > 0) {
     text += entry("floor", fmt::format("{} ({})", format_time(row.floor_ns), row.floor_reason));
+  }
+  if (row.over_baseline) {
+    text += fmt::format("<dt>over baseline</dt><dd data-over-baseline=\"{}\">{}</dd>",
+                        row.over_baseline->value, ratio_text(*row.over_baseline));
   }
   text += entry("fresh inputs", row.fresh_inputs);
   if (row.calls_per_repeat > 0) {

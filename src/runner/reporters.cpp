@@ -20,6 +20,9 @@ std::unique_ptr<Reporter> document(const Options& options, const std::string& fl
   require_other_file(flag, path, options.file, "case file");
   require_other_file(flag, path, options.input, "input");
   require_other_file(flag, path, options.kernel, "kernel");
+  // --json may continue them in place.
+  if (flag != "--json") require_other_file(flag, path, options.resume, "results to resume");
+  require_other_file(flag, path, options.baseline, "baseline");
   return make_document_reporter(flag, path, text);
 }
 

@@ -120,6 +120,16 @@ void read_warnings(const Json& json, ResultCase& row) {
   }
 }
 
+std::optional<Ratio> read_ratio(const Json& json) {
+  if (!json.contains("ratio")) return std::nullopt;
+  Ratio ratio{number(json["ratio"]), std::nullopt};
+  const Json& interval = member(json, "interval");
+  if (interval.is_array() && interval.size() == 2) {
+    ratio.interval = Interval{number(interval[0]), number(interval[1])};
+  }
+  return ratio;
+}
+
 ResultCase read_case(const Json& json) {
   ResultCase row;
   row.index = integer(json, "index");
@@ -141,6 +151,8 @@ ResultCase read_case(const Json& json) {
   row.stop = text(json, "stop");
   row.calls_per_repeat = integer(json, "calls_per_repeat");
   row.fresh_inputs = text(json, "fresh_inputs");
+  row.over_baseline = read_ratio(later_object(json, "over_baseline"));
+  row.wall_s = later_number(json, "wall_s");
   const Json& nominal = later_object(json, "nominal");
   row.flops = later_number(nominal, "flops");
   row.bytes = later_number(nominal, "bytes");
@@ -162,6 +174,7 @@ ResultsFile read_document(const Json& json) {
   file.started = text(json, "started");
   file.mode = text(json, "mode");
   file.profiler = text(json, "profiler");
+  file.baseline = text(json, "baseline");
   file.verdict = text(json, "verdict");
   for (const Json& word : member(json, "command_line")) {
     file.command_line.push_back(word.get<std::string>());
@@ -195,7 +208,7 @@ ResultsFile parse_results(const std::string& text, const std::string& path) {
   }
 }
 
-ResultsFile read_results(const std::string& path) {
+std::string read_results_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   if (file) text << file.rdbuf();
@@ -203,7 +216,11 @@ ResultsFile read_results(const std::string& path) {
     throw Error(ExitCode::usage, fmt::format("cannot read the results `{}` ({}); check the path",
                                              to_one_line(path), std::strerror(errno)));
   }
-  return parse_results(text.str(), path);
+  return text.str();
+}
+
+ResultsFile read_results(const std::string& path) {
+  return parse_results(read_results_text(path), path);
 }
 
 }  // namespace kbench

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/comparison.h"
 #include "core/message.h"
 #include "runner/machine.h"
 
@@ -27,6 +28,8 @@ struct ResultCase {
   std::string stop;
   std::int64_t calls_per_repeat = 0;
   std::string fresh_inputs;
+  std::optional<Ratio> over_baseline;
+  double wall_s = 0;            ///< of the case as a whole; 0 in documents that do not state it
   double flops = 0, bytes = 0;  ///< nominal; 0 in documents that do not state them
   double floor_ns = 0;
   std::string floor_reason;
@@ -36,7 +39,7 @@ struct ResultCase {
 
 struct ResultsFile {
   std::string path;
-  std::string kbench_version, started, mode, profiler, verdict;
+  std::string kbench_version, started, mode, profiler, baseline, verdict;
   std::vector<std::string> command_line;
   std::vector<std::pair<std::string, std::string>> tags;
   MachineInfo machine;
@@ -52,6 +55,8 @@ bool is_results_path(const std::string& path);
 /// Throws Error(usage) naming the file when it cannot be read, is no JSON, has another schema, or
 /// lacks a key that every version of the schema has.
 ResultsFile read_results(const std::string& path);
+/// Its text alone, whatever it is. Throws Error(usage) when it cannot be read.
+std::string read_results_text(const std::string& path);
 /// The same for text that is there already.
 ResultsFile parse_results(const std::string& text, const std::string& path);
 

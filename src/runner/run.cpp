@@ -17,6 +17,7 @@
 
 #include "core/text.h"
 #include "runner/commands.h"
+#include "runner/dry_run.h"
 #include "runner/lanes.h"
 #include "runner/machine.h"
 #include "runner/mpi/world.h"
@@ -64,6 +65,11 @@ void open_standard_descriptors() {
 ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> popcorn, Lanes& lanes,
                   Watch& watch) {
   check_kernel(asked, problems);
+  if (popcorn && !asked.resume.empty()) {
+    throw Error(ExitCode::usage,
+                "`--resume` is refused while `POPCORN_FD` is set (result lines are "
+                "of one run); leave out one of the two");
+  }
   watch.limit(asked.time_limit_s);
   const std::vector<Place> places = lanes.places(asked);
   Options options = asked;
@@ -72,10 +78,17 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
   const Plan plan = make_plan(
       options, problems, [&] { return kernel.problem(); }, [&watch] { return watch.must_stop(); });
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
+  std::optional<Resume> resume;
+  if (!options.resume.empty()) resume = read_resume(options.resume);
+  std::optional<ResultsFile> baseline;
+  if (!options.baseline.empty()) baseline = read_results(options.baseline);
   const auto reporters = make_reporters(options, std::move(popcorn));
   for (const auto& reporter : reporters) reporter->starting(plan.cases.size());
   kernel.build();
-  return run_cases(kernel.start(plan), places, watch, reporters);
+  Start start = kernel.start(plan);
+  if (resume) start.resume = &*resume;
+  if (baseline) start.baseline = &*baseline;
+  return run_cases(start, places, watch, reporters);
 }
 
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
@@ -105,6 +118,15 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
   if (options.verb == Verb::trace) {
     if (options.cupti != CuptiUse::on && yields_to_profiler()) return ExitCode::ok;
     popcorn.reset();  // the evaluator's protocol has no traces
+  }
+  if (options.dry_run && popcorn) {
+    throw Error(ExitCode::usage,
+                "`--dry-run` is refused while `POPCORN_FD` is set (there is no result to tell); "
+                "leave out one of the two");
+  }
+  if (options.dry_run) {
+    return dry_run(options, wiring.problems, wiring.job_memory,
+                   [&watch] { return watch.must_stop(); });
   }
   return run_mode(options, wiring.problems, std::move(popcorn), lanes, watch);
 }

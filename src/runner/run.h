@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "core/message.h"
 #include "core/spec.h"
 
 namespace kbench {
@@ -10,7 +11,8 @@ namespace kbench {
 /// What `main` hands to the runner from the rooms that the runner may not know.
 struct Wiring {
   std::span<const ProblemInfo* const> problems;
-  int (*serve)(int socket);  ///< the worker's entry, for --in-process
+  int (*serve)(int socket);              ///< the worker's entry, for --in-process
+  double (*job_memory)(const Job& job);  ///< device bytes that kbench's arrays of a job take
 };
 
 /// Parses the command line and does what it says. Never throws; messages go to stderr.

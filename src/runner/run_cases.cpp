@@ -7,14 +7,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <utility>
 
 #include "core/text.h"
+#include "runner/baseline.h"
 #include "runner/begin_record.h"
 #include "runner/case_job.h"
 #include "runner/case_kernels.h"
+#include "runner/compare_files.h"
 #include "runner/dealer.h"
 #include "runner/nonce.h"
 #include "runner/profiler.h"
@@ -74,6 +75,7 @@ class Run : public TogetherRules {
 
   bool is_trace() const { return mode_.id == ModeId::trace; }
   void find_kernels(Dealer& dealer);
+  void use_former_runs(Dealer& dealer);
   std::optional<std::string> lacking(std::size_t seat, ExitCode code, const std::string& words);
   std::optional<std::string> check_hello(std::size_t seat, std::size_t i, Hello hello);
   std::optional<std::size_t> failed_before(std::size_t i) const;
@@ -93,6 +95,7 @@ class Run : public TogetherRules {
   std::vector<Post> posts_;
   std::vector<std::optional<Watch::Clock::time_point>> began_;  // of each case
   RunRecord record_;
+  std::optional<Baseline> baseline_;
   std::string note_;
   std::string no_clocks_;     // why, as it was last said
   std::size_t reported_ = 0;  // cases that the reporters know
@@ -220,10 +223,7 @@ void Run::take_reply(std::size_t, std::size_t i, Reply reply) {
   if (!row.passed) note_failure(i);
   if (!row.passed || !mode_.measures) return;
   const std::vector<double>& samples = row.reply.samples_ns;
-  const bool sound = !samples.empty() && std::all_of(samples.begin(), samples.end(), [](double s) {
-    return std::isfinite(s) && s > 0;
-  });
-  if (sound) {
+  if (are_times(samples)) {
     row.summary = summarize(samples);
     row.distribution = describe_distribution(samples);
   } else {
@@ -333,6 +333,7 @@ void Run::report() {
     if (reported_ + 1 == record_.cases.size()) {
       for (const Post& post : posts_) post.place.lane->finish();
     }
+    if (baseline_) row.over_baseline = baseline_->ratio(reported_, row);
     for (const auto& reporter : reporters_) reporter->case_ended(record_, reported_);
   }
 }
@@ -357,12 +358,27 @@ void Run::find_kernels(Dealer& dealer) {
   mark_shared_devices(record_);
 }
 
+/// Before the first output: a document that is continued in place is as it was until then.
+void Run::use_former_runs(Dealer& dealer) {
+  const bool fresh = options_.fresh_inputs != FreshInputs::off;
+  if (start_.resume != nullptr) {
+    require_resumable(*start_.resume, record_, options_.launch, fresh, start_.kernel_error);
+    for (const std::size_t i : take_over(*start_.resume, record_)) dealer.skip(i);
+    say(fmt::format("{} of {} cases are taken over from `{}`", resumed_cases(record_),
+                    record_.cases.size(), to_one_line(start_.resume->file.path)));
+  }
+  if (start_.baseline == nullptr || !record_.device) return;
+  baseline_.emplace(*start_.baseline, record_, fresh);
+  baseline_->require_comparable(options_.force);
+}
+
 ExitCode Run::execute() {
   std::vector<Lane*> lanes;
   for (const Post& post : posts_) lanes.push_back(post.place.lane);
   began_.resize(record_.cases.size());
   Dealer dealer(lanes, *this, watch_, record_.cases.size());
   if (start_.kernel_error.empty()) find_kernels(dealer);
+  use_former_runs(dealer);
   for (const auto& reporter : reporters_) reporter->begin(record_);
   begun_ = true;
   if (options_.together) {

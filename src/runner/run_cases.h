@@ -11,6 +11,7 @@
 #include "runner/options.h"
 #include "runner/plan.h"
 #include "runner/report.h"
+#include "runner/resume.h"
 
 namespace kbench {
 
@@ -22,7 +23,9 @@ struct Start {
   std::string greeting_kernel;    ///< kernel path of that worker's set-up
   std::string source;             ///< file that the kernel is compiled from; empty when it is not
   std::string kernel_error;  ///< why the source made no kernel: every case fails with it; or empty
-  std::optional<DeviceInfo> device;  ///< that a compilation was for
+  std::optional<DeviceInfo> device;       ///< that a compilation was for
+  const Resume* resume = nullptr;         ///< a former run to go on from
+  const ResultsFile* baseline = nullptr;  ///< a former run to compare with
 };
 
 /// A lane of the run and what it stands for.

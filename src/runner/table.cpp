@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "core/text.h"
+#include "runner/comparison.h"
 #include "runner/figures.h"
 #include "runner/report.h"
 #include "runner/table_circumstances.h"
@@ -74,6 +75,10 @@ class TableReporter : public Reporter {
     if (!record.not_comparable.empty()) {
       put(fmt::format("not comparable: {}\n", to_one_line(record.not_comparable)));
     }
+    if (!record.baseline.empty()) {
+      put(fmt::format("baseline: {} (ratio of medians, below 1 is faster than there)\n",
+                      to_one_line(record.baseline)));
+    }
   }
   void case_ended(const RunRecord& record, std::size_t i) override {
     put(table_heading(record, i, layout_) + table_row(record, i, layout_));
@@ -106,7 +111,8 @@ TableLayout table_layout(const RunRecord& record, const TextStyle& style) {
     layout.spec_width =
         std::max(layout.spec_width, std::min(width_of(spec_text(row)), k_widest_spec));
   }
-  const std::size_t room = record.mode->measures ? figure_width() : k_narrow_text;
+  const std::size_t room =
+      record.mode->measures ? figure_width(!record.baseline.empty()) : k_narrow_text;
   layout.beside = style.width == 0 || text_column(layout) + room <= style.width;
   return layout;
 }
@@ -128,7 +134,8 @@ std::string table_heading(const RunRecord& record, std::size_t i, const TableLay
   if (!layout.beside) columns.append(k_indent, ' ');
   if (record.mode->measures) {
     std::vector<std::string> names;
-    for (const Column& column : figure_columns()) names.emplace_back(column.name);
+    for (const Column& column : figure_columns(!record.baseline.empty()))
+      names.emplace_back(column.name);
     columns += flow(names, text_column(layout), layout.style.width);
   } else {
     columns += "result";
@@ -143,7 +150,9 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
   if (row.reply.trace) return text + trace_text(row, layout.style.width);
   if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
   if (!layout.beside) text.append(k_indent, ' ');
-  text += flow(figure_cells(row, layout.style), text_column(layout), layout.style.width) + '\n';
+  text += flow(figure_cells(row, layout.style, !record.baseline.empty()), text_column(layout),
+               layout.style.width) +
+          '\n';
   if (row.together) {
     std::vector<std::string> names;
     for (const PlaceRecord& place : record.places) names.push_back(place.name);
@@ -154,6 +163,10 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
     text += std::string(k_indent, ' ') +
             wrap(queued_text(*row.reply.queued), k_indent, layout.style.width) + '\n';
   }
+  if (!row.resumed_from.empty()) {
+    text += fmt::format("{}resumed: measured in the run of {}\n", std::string(k_indent, ' '),
+                        to_one_line(row.resumed_from));
+  }
   return text + warning_lines(record, i, layout);
 }
 
@@ -162,8 +175,10 @@ std::string table_footer(const RunRecord& record, const TableLayout& layout) {
   for (const std::string& problem : problem_names(record)) {
     const std::optional<double> mean = problem_geometric_mean(record, problem);
     if (mean && std::isfinite(*mean)) {
-      text += fmt::format("geometric mean of {}: {}\n", problem,
+      text += fmt::format("geometric mean of {}: {}", problem,
                           paint(layout.style, Paint::bold, format_time(*mean)));
+      const std::optional<Ratio> ratio = problem_ratio(record, problem);
+      text += ratio ? fmt::format("; over baseline {}\n", ratio_text(*ratio)) : "\n";
     }
   }
   const auto failed = std::count_if(record.cases.begin(), record.cases.end(),
@@ -171,9 +186,11 @@ std::string table_footer(const RunRecord& record, const TableLayout& layout) {
   const std::string passed_text =
       fmt::format("{} passed", static_cast<std::ptrdiff_t>(record.cases.size()) - failed);
   const std::string failed_text = fmt::format("{} failed", failed);
-  text += fmt::format("{}, {}\n",
+  const std::size_t resumed = resumed_cases(record);
+  text += fmt::format("{}, {}{}\n",
                       paint(layout.style, failed == 0 ? Paint::green : Paint::plain, passed_text),
-                      paint(layout.style, failed == 0 ? Paint::plain : Paint::red, failed_text));
+                      paint(layout.style, failed == 0 ? Paint::plain : Paint::red, failed_text),
+                      resumed == 0 ? "" : fmt::format(" ({} resumed)", resumed));
   return text;
 }
 

@@ -7,14 +7,16 @@
 #include <array>
 #include <cmath>
 
+#include "runner/comparison.h"
 #include "runner/figures.h"
+#include "runner/trace.h"
 
 namespace kbench {
 namespace {
 
 constexpr std::string_view k_none = "-";
 
-constexpr std::array<Column, 11> k_columns{{{"median", 10},
+constexpr std::array<Column, 13> k_columns{{{"median", 10},
                                             {"95 % interval", 15},
                                             {"mean ± err", 15},
                                             {"min", 7},
@@ -24,7 +26,9 @@ constexpr std::array<Column, 11> k_columns{{{"median", 10},
                                             {"TFLOP/s", 7},
                                             {"GB/s", 6},
                                             {"floor %", 7},
-                                            {"res/gate", 8}}};
+                                            {"idle %", 6},
+                                            {"res/gate", 8},
+                                            {"over baseline", 20}}};
 
 /// Three significant digits without an exponent where that is short.
 std::string short_number(double value) { return fmt::format("{:.3g}", value); }
@@ -35,9 +39,12 @@ std::string optional_number(std::optional<double> value, double scale = 1) {
 
 }  // namespace
 
-std::span<const Column> figure_columns() { return k_columns; }
+std::span<const Column> figure_columns(bool baseline) {
+  return std::span(k_columns).first(k_columns.size() - (baseline ? 0 : 1));
+}
 
-std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style) {
+std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style,
+                                      bool baseline) {
   const Summary& s = *row.summary;
   const Distribution d = row.distribution.value_or(Distribution{});
   const TimeUnit unit = unit_of(s.median);
@@ -47,18 +54,27 @@ std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& st
   const std::string interval =
       d.median_95 ? fmt::format("{} - {}", time(d.median_95->low), time(d.median_95->high))
                   : std::string(k_none);
-  return {paint(style, Paint::bold, fmt::format("{} {}", time(s.median), unit.name)),
-          interval,
-          fmt::format("{} ± {}", fixed(s.mean / unit.ns, mean_digits),
-                      fixed(s.err / unit.ns, mean_digits)),
-          time(s.best),
-          time(d.p90),
-          std::to_string(s.runs),
-          std::string(to_string(row.reply.stop)),
-          optional_number(tflop_per_s(row)),
-          optional_number(gb_per_s(row)),
-          optional_number(floor_share(row), 100),
-          short_number(row.reply.worst_of_gate)};
+  // Nothing is known of the error of one repeat.
+  const std::string mean = s.runs < 2 ? time(s.mean)
+                                      : fmt::format("{} ± {}", fixed(s.mean / unit.ns, mean_digits),
+                                                    fixed(s.err / unit.ns, mean_digits));
+  std::vector<std::string> cells = {
+      paint(style, Paint::bold, fmt::format("{} {}", time(s.median), unit.name)),
+      interval,
+      mean,
+      time(s.best),
+      time(d.p90),
+      std::to_string(s.runs),
+      std::string(to_string(row.reply.stop)),
+      optional_number(tflop_per_s(row)),
+      optional_number(gb_per_s(row)),
+      optional_number(floor_share(row), 100),
+      optional_number(idle_share(row.reply), 100),
+      short_number(row.reply.worst_of_gate)};
+  if (baseline) {
+    cells.push_back(row.over_baseline ? ratio_text(*row.over_baseline) : std::string(k_none));
+  }
+  return cells;
 }
 
 std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width) {
@@ -80,9 +96,10 @@ std::string flow(std::span<const std::string> cells, std::size_t indent, std::si
   return text;
 }
 
-std::size_t figure_width() {
-  std::size_t width = 2 * (k_columns.size() - 1);
-  for (const Column& column : k_columns) width += column.width;
+std::size_t figure_width(bool baseline) {
+  const std::span<const Column> columns = figure_columns(baseline);
+  std::size_t width = 2 * (columns.size() - 1);
+  for (const Column& column : columns) width += column.width;
   return width;
 }
 

@@ -17,14 +17,16 @@ struct Column {
   std::size_t width;
 };
 
-/// Columns of a measured case, in order. Cells may be wider in rare cases and are never cut.
-std::span<const Column> figure_columns();
-std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style);
+/// Columns of a measured case, in order, the last one only with a baseline. Cells may be wider in
+/// rare cases and are never cut.
+std::span<const Column> figure_columns(bool baseline = false);
+std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style,
+                                      bool baseline = false);
 
 /// Cells right-aligned in their columns, two blanks between; a cell that would end beyond the
 /// style's width begins a new line, indented by `indent`. The first line begins at that column too.
 std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width);
 /// Characters of all figure columns in one line.
-std::size_t figure_width();
+std::size_t figure_width(bool baseline = false);
 
 }  // namespace kbench

@@ -181,7 +181,8 @@ std::string UserKernel::problem() {
 }
 
 Start UserKernel::start(const Plan& plan) const {
-  return Start{options_, plan, greeting_, options_.kernel, source_, error_, device_};
+  return Start{options_, plan,    greeting_, options_.kernel, source_,
+               error_,   device_, nullptr,   nullptr};
 }
 
 }  // namespace kbench

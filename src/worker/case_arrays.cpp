@@ -37,8 +37,8 @@ kbench_tensor make_tensor(int rank, std::int64_t batch, std::int64_t n, std::int
 
 }  // namespace
 
-void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
-                    Holds holds, double extra) {
+double needed_bytes(const Problem& problem, const Case& spec, std::int64_t count, Holds holds,
+                    double extra) {
   // In double: a valid case line may ask for more bytes than 64 bits can add up.
   const double matrix_bytes = 4.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.n) *
                               static_cast<double>(spec.n);
@@ -52,7 +52,12 @@ void require_memory(Device& device, const Problem& problem, const Case& spec, st
       per_call += copies * ((shape.rank == 3 ? matrix_bytes : vector_bytes) + guards);
     }
   }
-  double need = per_call * static_cast<double>(count) + extra;
+  return per_call * static_cast<double>(count) + extra;
+}
+
+void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
+                    Holds holds, double extra) {
+  double need = needed_bytes(problem, spec, count, holds, extra);
   const std::int64_t free = device.free_bytes();
   const std::string why =
       fmt::format("{} call{} of batch {}, n {}", count, count == 1 ? "" : "s", spec.batch, spec.n);

@@ -18,8 +18,12 @@ namespace kbench {
 enum class Holds { inputs_only, calls, calls_and_snapshot };
 
 /// Bytes that `count` calls of a case need (pristine inputs; guarded copies and outputs; a snapshot
-/// of the outputs), `extra` bytes and the problem's scratch. Throws Error(case_failed) when that is
-/// more than the device has free, naming both; allocates nothing.
+/// of the outputs) and `extra` bytes, without the problem's scratch.
+double needed_bytes(const Problem& problem, const Case& spec, std::int64_t count, Holds holds,
+                    double extra = 0);
+
+/// Throws Error(case_failed) when needed_bytes and the problem's scratch are more than the device
+/// has free, naming both; allocates nothing.
 void require_memory(Device& device, const Problem& problem, const Case& spec, std::int64_t count,
                     Holds holds, double extra = 0);
 

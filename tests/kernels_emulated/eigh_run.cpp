@@ -44,20 +44,19 @@ std::vector<double> product(std::size_t n, const X& x, const Y& y) {
   return m;
 }
 
-template <tridiagonal::Home Where, int Lag>
+template <tridiagonal::Home Where>
 void run_reduction_of(const tridiagonal::ReduceTask& task) {
   if (task.ranks == 1) {
-    tridiagonal::reduce_matrices<true, Where, Lag>(task);
+    tridiagonal::reduce_matrices<true, Where>(task);
   } else {
-    tridiagonal::reduce_matrices<false, Where, Lag>(task);
+    tridiagonal::reduce_matrices<false, Where>(task);
   }
 }
 void run_reduction(const tridiagonal::Plan& plan, const tridiagonal::ReduceTask& task) {
   using tridiagonal::Home;
-  if (plan.home == Home::outside) return run_reduction_of<Home::outside, 1>(task);
-  if (plan.lag == 1) return run_reduction_of<Home::shared, 1>(task);
-  if (plan.lag == 2) return run_reduction_of<Home::shared, 2>(task);
-  run_reduction_of<Home::shared, 4>(task);
+  if (plan.in_warp) return tridiagonal::reduce_in_warp(task);
+  if (plan.home == Home::outside) return run_reduction_of<Home::outside>(task);
+  run_reduction_of<Home::shared>(task);
 }
 
 }  // namespace
@@ -65,13 +64,16 @@ void run_reduction(const tridiagonal::Plan& plan, const tridiagonal::ReduceTask&
 Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditions& conditions) {
   using namespace tridiagonal;
   const Products products = conditions.precise ? Products::full : Products::half_pairs;
-  const Plan plan = make_plan(1, n, products, device_of(conditions.shared_bytes),
-                              {conditions.ranks, conditions.lag, conditions.warp});
+  const Plan plan = make_plan(1, n, products, device_of(conditions.shared_bytes), conditions.ranks);
   if (plan.ranks == 0) throw std::runtime_error("no plan for this size");
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   const auto size = static_cast<std::size_t>(n);
-  Eigenpairs pairs{std::vector<float>(size * size, nan), std::vector<float>(size, nan), plan.ranks,
-                   plan.home == Home::outside, 0};
+  Eigenpairs pairs{std::vector<float>(size * size, nan),
+                   std::vector<float>(size, nan),
+                   plan.ranks,
+                   plan.home == Home::outside,
+                   plan.in_warp,
+                   0};
   std::vector<Row> workspace(plan.workspace.bytes / sizeof(Row) + 1);  // for its alignment
   std::memset(workspace.data(), 0xff, workspace.size() * sizeof(Row));
   const Buffers buffers{a.data(), pairs.q.data(), pairs.l.data(),
@@ -86,12 +88,8 @@ Eigenpairs eigenpairs_emulated(const std::vector<float>& a, int n, const Conditi
   const TransformTask transform = transform_task(plan, buffers);
   const PlainTask plain = plain_task(plan, buffers);
   const ReduceTask reduce = reduce_task(plan, buffers);
-  if (plan.in_warp) {
-    launch(1, k_warp_rows, 1, sizeof(WarpShared), [&] { reduce_in_warp(reduce); });
-  } else {
-    launch(plan.ranks, k_threads, plan.ranks, static_cast<std::size_t>(plan.shared_bytes),
-           [&] { run_reduction(plan, reduce); });
-  }
+  launch(plan.ranks, plan.in_warp ? k_warp_rows : k_threads, plan.ranks,
+         static_cast<std::size_t>(plan.shared_bytes), [&] { run_reduction(plan, reduce); });
   launch(1, k_solve_threads, 1, 64, [&] { prepare_rows(solve); });
   launch(solve.blocks, k_solve_threads, 1, k_solve_threads * sizeof(Sample),
          [&] { solve_pairs(solve); });

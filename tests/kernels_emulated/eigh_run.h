@@ -9,6 +9,7 @@ struct Eigenpairs {
   std::vector<float> q, l;  // [n, n] row-major, eigenvectors in columns; ascending
   int ranks;                // thread blocks that shared the matrix
   bool outside;             // whether their vectors were outside shared memory
+  bool in_warp;             // whether one warp reduced it
   unsigned flagged;         // matrices that were solved again
 };
 
@@ -19,8 +20,6 @@ struct Conditions {
   int shared_bytes = 227 * 1024;  // of a thread block of the device
   bool all_fail = false;          // whether the certificate is refused to every matrix
   bool precise = false;           // the kernel
-  int lag = 1;                    // steps that the matrix may be behind in the reduction
-  int warp = 0;                   // 1: a warp alone reduces a matrix of at most 32 rows
 };
 
 /// `a` is [n, n]. All memory but `a` holds NaN before the call.

@@ -11,6 +11,7 @@
 #include "catch.h"
 #include "spectra.h"
 #include "tridiagonal/reduce.cuh"
+#include "tridiagonal/reduce_warp.cuh"
 
 using namespace kbench;
 using namespace kbench::test;
@@ -25,29 +26,23 @@ struct Reduction {
   float down = k_nan;
 };
 
-/// How a matrix is reduced: `resident` blocks per thread block may stay in shared memory, and the
-/// matrix may be `lag` steps behind.
+/// How a matrix is reduced: `resident` blocks per thread block may stay in shared memory.
 struct Way {
-  int ranks, resident, lag;
+  int ranks, resident;
   bool backwards;
 };
 
-template <int Lag>
-void run_reduction(const tridiagonal::ReduceTask& task) {
-  if (task.ranks == 1) {
-    tridiagonal::reduce_matrices<true, tridiagonal::Home::shared, Lag>(task);
-  } else {
-    tridiagonal::reduce_matrices<false, tridiagonal::Home::shared, Lag>(task);
-  }
+Reduction unwritten(int n) {
+  const auto size = static_cast<std::size_t>(n);
+  return {std::vector<float>(size * size, k_nan), std::vector<float>(size, k_nan),
+          std::vector<float>(size, k_nan), std::vector<float>(size, k_nan)};
 }
 
 Reduction reduce(const std::vector<float>& a, int n, const Way& way) {
   const int ranks = way.ranks;
-  const auto size = static_cast<std::size_t>(n);
-  Reduction r{std::vector<float>(size * size, k_nan), std::vector<float>(size, k_nan),
-              std::vector<float>(size, k_nan), std::vector<float>(size, k_nan)};
+  Reduction r = unwritten(n);
   const tridiagonal::SharedLayout layout =
-      tridiagonal::shared_layout(n, ranks, tridiagonal::Home::shared, way.lag);
+      tridiagonal::shared_layout(n, ranks, tridiagonal::Home::shared);
   const int beyond = std::max(0, layout.blocks - tridiagonal::k_warps);
   const int kept = std::min(way.resident, beyond), spilled = beyond - kept;
   std::vector<float4> spill(
@@ -72,14 +67,34 @@ Reduction reduce(const std::vector<float>& a, int n, const Way& way) {
                         static_cast<std::size_t>(kept) * tridiagonal::k_block_elements * 4;
   launch.backwards = way.backwards;
   emulated::run(launch, [&] {
-    if (way.lag == 1) {
-      run_reduction<1>(task);
-    } else if (way.lag == 2) {
-      run_reduction<2>(task);
+    if (ranks == 1) {
+      tridiagonal::reduce_matrices<true, tridiagonal::Home::shared>(task);
     } else {
-      run_reduction<4>(task);
+      tridiagonal::reduce_matrices<false, tridiagonal::Home::shared>(task);
     }
   });
+  return r;
+}
+
+Reduction reduce_in_warp(const std::vector<float>& a, int n) {
+  Reduction r = unwritten(n);
+  const tridiagonal::ReduceTask task{a.data(),
+                                     r.reflectors.data(),
+                                     r.tau.data(),
+                                     r.diagonal.data(),
+                                     r.coupling.data(),
+                                     &r.down,
+                                     nullptr,
+                                     nullptr,
+                                     n,
+                                     1,
+                                     0,
+                                     0};
+  emulated::Launch launch;
+  launch.blocks = launch.ranks = 1;
+  launch.threads = tridiagonal::k_warp_rows;
+  launch.shared_bytes = sizeof(tridiagonal::WarpShared);
+  emulated::run(launch, [&] { tridiagonal::reduce_in_warp(task); });
   return r;
 }
 
@@ -161,27 +176,31 @@ TEST_CASE("the reduction reproduces matrices of every size and number of thread 
                       {260, 1, 3}, {260, 1, 9}, {323, 2, 1}};
   std::mt19937 draws(3);
   for (const Row& row : rows) {
+    INFO("n = " << row.n << ", " << row.ranks << " thread blocks, " << row.resident);
     const std::vector<float> a = normal_symmetric(row.n, draws);
-    for (const int lag : {1, 2, 4}) {
-      INFO("n = " << row.n << ", " << row.ranks << " thread blocks, " << row.resident << ", lag "
-                  << lag);
-      const Reduction r = reduce(a, row.n, {row.ranks, row.resident, lag, lag == 2});
-      require_small(errors_of(a, r, static_cast<std::size_t>(row.n)));
-    }
+    const Reduction r = reduce(a, row.n, {row.ranks, row.resident, false});
+    require_small(errors_of(a, r, static_cast<std::size_t>(row.n)));
   }
 }
 
-TEST_CASE("the order in which warps run changes no bit of a reduction, however far it lags") {
+TEST_CASE("one warp's reduction reproduces matrices of every size that it takes") {
+  std::mt19937 draws(5);
+  for (int n = 1; n <= tridiagonal::k_warp_rows; ++n) {
+    INFO("n = " << n);
+    const std::vector<float> a = normal_symmetric(n, draws);
+    require_small(errors_of(a, reduce_in_warp(a, n), static_cast<std::size_t>(n)));
+  }
+}
+
+TEST_CASE("the order in which warps run changes no bit of a reduction") {
   std::mt19937 draws(4);
   const std::vector<float> a = normal_symmetric(70, draws);
   for (const int ranks : {1, 2, 8}) {
-    for (const int lag : {1, 2, 4}) {
-      INFO(ranks << " thread blocks, lag " << lag);
-      const Reduction forwards = reduce(a, 70, {ranks, 9, lag, false});
-      const Reduction backwards = reduce(a, 70, {ranks, 9, lag, true});
-      CHECK(forwards.diagonal == backwards.diagonal);
-      CHECK(std::memcmp(forwards.coupling.data(), backwards.coupling.data(), 69 * sizeof(float)) ==
-            0);
-    }
+    INFO(ranks << " thread blocks");
+    const Reduction forwards = reduce(a, 70, {ranks, 9, false});
+    const Reduction backwards = reduce(a, 70, {ranks, 9, true});
+    CHECK(forwards.diagonal == backwards.diagonal);
+    CHECK(std::memcmp(forwards.coupling.data(), backwards.coupling.data(), 69 * sizeof(float)) ==
+          0);
   }
 }

@@ -506,6 +506,10 @@ std::span<const ProblemInfo* const> fake_problems() {
   return k_table;
 }
 
+double fake_memory(const Job& job) {
+  return 1024.0 * static_cast<double>(job.seeds.size()) * static_cast<double>(job.spec.batch);
+}
+
 int fake_serve(int socket) {
   FrameDecoder decoder;
   FakeTurns turns([socket](const Message& message) { send_message(socket, message); }, log_line,

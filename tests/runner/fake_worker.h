@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "core/message.h"
 #include "core/spec.h"
 
 /// The kernel's behaviour is the case name: `dense` passes, `segv` dies, `hang` never returns, ...
@@ -13,3 +14,6 @@
 int fake_serve(int socket);
 
 std::span<const kbench::ProblemInfo* const> fake_problems();
+
+/// 1 KiB an input and matrix.
+double fake_memory(const kbench::Job& job);

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (argc == 4 && first == "worker") return fake_serve(std::atoi(argv[3]));
   if (std::filesystem::path(argv[0]).filename() == "kbench") {
-    return kbench::run(argc, argv, kbench::Wiring{fake_problems(), fake_serve});
+    return kbench::run(argc, argv, kbench::Wiring{fake_problems(), fake_serve, fake_memory});
   }
   return Catch::Session().run(argc, argv);
 }

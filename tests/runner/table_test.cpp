@@ -1,5 +1,6 @@
 // The readable table as a pure function of the record.
 #include "catch.h"
+#include "runner/figures.h"
 #include "runner/report.h"
 #include "runner/table_columns.h"
 
@@ -74,10 +75,10 @@ TEST_CASE("a measured row without a limit of width is one line under its heading
   const std::string heading = heading_of(record, 0);
   CHECK(heading.substr(heading.find('\n') + 1) ==
         " #  case                 median    95 % interval       mean ± err      min      p90   runs"
-        "     stop  TFLOP/s    GB/s  floor %  res/gate\n");
+        "     stop  TFLOP/s    GB/s  floor %  idle %  res/gate\n");
   CHECK(row_of(record, 0) ==
         " 0  batch: 2; n: 4     2.748 us    2.740 - 2.756    2.751 ± 0.004    2.719    2.812    200"
-        "  precise        2      10       10     0.025\n");
+        "  precise        2      10       10       -     0.025\n");
   CHECK(row_of(record, 1) == " 1  batch: 20; n: 4  FAIL  line one\\nline two\n");
 }
 
@@ -119,6 +120,22 @@ TEST_CASE("a case without an interval, floor or counts shows dashes") {
   row.flops = row.bytes = row.reply.floor_ns = 0;
   const std::vector<std::string> cells = figure_cells(row, k_plain);
   for (const std::size_t i : {1u, 7u, 8u, 9u}) CHECK(cells[i] == "-");
+}
+
+TEST_CASE("the mean of one repeat stands without an error that nobody knows") {
+  RunRecord record = record_of("benchmark");
+  CaseRecord& row = record.cases[0];
+  row.reply.samples_ns = {2748};
+  row.summary = summarize(row.reply.samples_ns);
+  row.distribution = describe_distribution(row.reply.samples_ns);
+  CHECK(figure_cells(row, k_plain)[2] == "2.748");
+  CHECK(format_mean(2748, 0) == "2.748 us");
+}
+
+TEST_CASE("the share of the event time in which nothing ran stands in its column") {
+  RunRecord record = record_of("benchmark");
+  record.cases[0].reply.idle = IdleTime{1000, 750};
+  CHECK(figure_cells(record.cases[0], k_plain)[10] == "25");
 }
 
 TEST_CASE("warnings stand below their case") {

@@ -4,12 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <string>
 
 #include "catch.h"
 #include "core/npy.h"
 #include "core/sha256.h"
 #include "jobs.h"
+#include "worker/job_memory.h"
 #include "worker_process.h"
 
 using namespace kbench;
@@ -30,6 +32,21 @@ TEST_CASE("the first message names kernel and device and what is free") {
   CHECK(hello.device->kind == DeviceKind::host);
   CHECK(hello.device->free_bytes > 0);
   CHECK(worker.close_and_wait() == 0);
+}
+
+TEST_CASE("the memory of a job is told beforehand within 1 % of what it takes") {
+  for (const JobKind kind : {JobKind::check, JobKind::measure}) {
+    Job job = make_job(kind, plugin_path("good_row_major"), "qr_v2", 3, 128);
+    job.fresh_inputs = kind == JobKind::measure;
+    WorkerProcess worker;
+    REQUIRE(worker.set_up(setup_for(job.kernel_path)).error.empty());
+    const std::optional<Reply> reply = worker.run(job);
+    REQUIRE(reply);
+    CHECK(reply->error.empty());
+    const auto taken = static_cast<double>(reply->device_peak_bytes - reply->workspace_bytes);
+    CHECK(taken > 0);
+    CHECK(std::abs(job_memory(job) - taken) < 0.01 * taken);
+  }
 }
 
 TEST_CASE("auto takes the kernel's own device") {

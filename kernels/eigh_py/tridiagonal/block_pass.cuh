@@ -1,7 +1,5 @@
-// One warp's work on one 64 x 64 block in one step of the reduction: multiply the block and its
-// transpose by x. Every `Lag` steps it subtracts v w^T + w v^T of as many reflectors before that
-// and keeps the result; in the steps between, the block is read only, and what the updates change
-// in the products is left to whoever adds them up.
+// One warp's work on one 64 x 64 block in one step of the reduction: subtract v w^T + w v^T of the
+// last reflector, and multiply the block and its transpose by x.
 //
 // Lane l = 8 r + c owns, in either half of 32 rows, rows 8 r .. 8 r + 7 and the eight columns
 // 4 c .. 4 c + 3 and 32 + 4 c .. 32 + 4 c + 3. Blocks outside the registers are stored in the order
@@ -23,8 +21,7 @@ __device__ __forceinline__ int stored_at(int a, int group, int lane) {
 }
 
 struct StepVectors {
-  const float *x, *v, *w;  // of update u: v + u pitch, w + u pitch
-  int pitch;
+  const float *x, *v, *w;
   int n;  // entries from here on are zero, and so are rows of the matrix
 };
 
@@ -107,33 +104,18 @@ __device__ __forceinline__ void extract(const PassOutput& output, const float (&
   output.column[row] = entry;
 }
 
-/// entry -= v w^T + w v^T for one row, of v and w the row's entry and the columns'.
-__device__ __forceinline__ void subtract(float (&entry)[8], float row_v, float row_w,
-                                         const float (&side_v)[8], const float (&side_w)[8]) {
-#pragma unroll
-  for (int c = 0; c < 8; ++c) {
-    entry[c] -= row_v * side_w[c];
-    entry[c] -= row_w * side_v[c];
-  }
-}
-
-/// Works on one block. `own` holds it if `Own`, else `stored` does; `Lag` updates are applied if
-/// `Stores`. Returns this lane's part of x^T A x, both triangles counted.
-template <bool Own, int Lag, bool Stores>
+/// Works on one block. `own` holds it if `Own`, else `stored` does. Returns this lane's part of
+/// x^T A x, both triangles counted.
+template <bool Own>
 __device__ __forceinline__ float pass_block(OwnBlock& own, float4* stored, const Place& place,
                                             const StepVectors& vectors, const PassOutput& output,
                                             int lane) {
-  // The columns' entries of several updates would not fit into the registers, so that they are
-  // loaded where they are needed, and one update after the other.
-  constexpr bool one_update = Stores && Lag == 1;
   const bool diagonal = place.row == place.column;
   const int columns = place.column * k_side + (lane & 7) * 4;
   float side_x[8], side_v[8], side_w[8];
   load_columns(side_x, vectors.x, columns);
-  if constexpr (one_update) {
-    load_columns(side_v, vectors.v, columns);
-    load_columns(side_w, vectors.w, columns);
-  }
+  load_columns(side_v, vectors.v, columns);
+  load_columns(side_w, vectors.w, columns);
   float column_sum[8] = {};
   float form = 0;
 #pragma unroll
@@ -147,23 +129,17 @@ __device__ __forceinline__ float pass_block(OwnBlock& own, float4* stored, const
       float loaded[4][8];
       if constexpr (!Own) load_quarter(loaded, stored, half * 8 + quarter * 4, lane);
       float x[4], v[4], w[4];
-#pragma unroll 1
-      for (int u = 0; Stores && u < Lag; ++u) {
-        load_four(v, vectors.v + u * vectors.pitch + row);
-        load_four(w, vectors.w + u * vectors.pitch + row);
-        if constexpr (one_update) break;
-        load_columns(side_v, vectors.v + u * vectors.pitch, columns);
-        load_columns(side_w, vectors.w + u * vectors.pitch, columns);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          subtract(Own ? own[half][quarter * 4 + k] : loaded[k], v[k], w[k], side_v, side_w);
-        }
-      }
+      load_four(v, vectors.v + row);
+      load_four(w, vectors.w + row);
       load_four(x, vectors.x + row);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         float(&entry)[8] = Own ? own[half][quarter * 4 + k] : loaded[k];
-        if constexpr (one_update) subtract(entry, v[k], w[k], side_v, side_w);
+#pragma unroll
+        for (int c = 0; c < 8; ++c) {
+          entry[c] -= v[k] * side_w[c];
+          entry[c] -= w[k] * side_v[c];
+        }
         float sum = 0;
 #pragma unroll
         for (int c = 0; c < 8; ++c) {
@@ -173,7 +149,7 @@ __device__ __forceinline__ float pass_block(OwnBlock& own, float4* stored, const
         row_sum[quarter * 4 + k] = sum;
         if (output.column != nullptr) extract(output, entry, row + k, lane);
       }
-      if constexpr (!Own && Stores) store_quarter(loaded, stored, half * 8 + quarter * 4, lane);
+      if constexpr (!Own) store_quarter(loaded, stored, half * 8 + quarter * 4, lane);
     }
     const float sum = fold_rows(row_sum, lane);
     output.row_sums[half * 32 + lane] = sum;

@@ -66,22 +66,17 @@ struct SharedLayout {
   int outside_bytes;
 };
 
-/// Rank-2 updates are applied to the matrix where it is kept every so many steps, at most.
-constexpr int k_max_lag = 4;
-
 /// Numbers every thread reads: norms and leading entries of two steps, sums over warps and ranks.
 struct Scalars {
   float tail_squares[2][k_warps];
-  float dots[2][k_max_lag - 1][2][k_warps];  // of v and w of each pending update with x
   float leading[2];
   float warp_forms[k_warps];
   float rank_forms[2][k_max_ranks];
   float largest[k_max_ranks];  // bits of magnitudes
 };
 
-/// With one thread block the columns, which nobody else writes to either, are outside, too. There
-/// is room for the v and w of `lag` updates.
-__host__ __device__ inline SharedLayout shared_layout(int n, int ranks, Home home, int lag) {
+/// With one thread block the columns, which nobody else writes to either, are outside, too.
+__host__ __device__ inline SharedLayout shared_layout(int n, int ranks, Home home) {
   SharedLayout layout{};
   const int rows = block_rows(n);
   layout.padded = rows * k_side;
@@ -99,8 +94,8 @@ __host__ __device__ inline SharedLayout shared_layout(int n, int ranks, Home hom
   const int vector = layout.padded * 4;
   const bool two_stage = ranks >= k_two_stage_ranks;
   layout.x = take_own(vector);
-  layout.v = take_own(lag * vector);
-  layout.w = take_own(lag * vector);
+  layout.v = take_own(vector);
+  layout.w = take_own(vector);
   layout.column = ranks == 1 ? take_own(2 * vector) : take(2 * vector);
   layout.total = take(two_stage ? vector : 0);
   // Groups of four rows are dealt to the ranks: an owner's inbox has room for whole rounds.

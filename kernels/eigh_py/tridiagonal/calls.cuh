@@ -54,31 +54,21 @@ inline const void* transform_kernel(std::int64_t n) {
   return n % 4 == 0 ? reinterpret_cast<const void*>(&transform_vectors<true>)
                     : reinterpret_cast<const void*>(&transform_vectors<false>);
 }
-template <Home Where, int Lag>
+template <Home Where>
 const void* reduce_kernel_of(int ranks) {
-  return ranks == 1 ? reinterpret_cast<const void*>(&reduce_matrices<true, Where, Lag>)
-                    : reinterpret_cast<const void*>(&reduce_matrices<false, Where, Lag>);
+  return ranks == 1 ? reinterpret_cast<const void*>(&reduce_matrices<true, Where>)
+                    : reinterpret_cast<const void*>(&reduce_matrices<false, Where>);
 }
-inline const void* reduce_kernel(int ranks, Home home, int lag) {
-  if (home == Home::outside) return reduce_kernel_of<Home::outside, 1>(ranks);
-  return lag == 1   ? reduce_kernel_of<Home::shared, 1>(ranks)
-         : lag == 2 ? reduce_kernel_of<Home::shared, 2>(ranks)
-                    : reduce_kernel_of<Home::shared, 4>(ranks);
+inline const void* reduce_kernel(int ranks, Home home) {
+  return home == Home::shared ? reduce_kernel_of<Home::shared>(ranks)
+                              : reduce_kernel_of<Home::outside>(ranks);
 }
-constexpr int k_lags[] = {1, 2, 4};
 
 inline Launch reduction(const Plan& plan, const ReduceTask& task) {
-  if (plan.in_warp) {
-    return {reinterpret_cast<const void*>(&reduce_in_warp),
-            plan.batch,
-            k_warp_rows,
-            1,
-            sizeof(WarpShared),
-            &task};
-  }
-  return {reduce_kernel(plan.ranks, plan.home, plan.lag),
+  return {plan.in_warp ? reinterpret_cast<const void*>(&reduce_in_warp)
+                       : reduce_kernel(plan.ranks, plan.home),
           plan.batch * plan.ranks,
-          k_threads,
+          plan.in_warp ? k_warp_rows : k_threads,
           plan.ranks,
           static_cast<std::size_t>(plan.shared_bytes),
           &task};
@@ -127,10 +117,8 @@ inline cudaError_t reserve(int shared_per_block) {
   };
   for (const Home home : {Home::shared, Home::outside}) {
     for (const int ranks : {1, 2}) {
-      for (const int lag : k_lags) {
-        set(reduce_kernel(ranks, home, lag), cudaFuncAttributeMaxDynamicSharedMemorySize,
-            shared_per_block);
-      }
+      set(reduce_kernel(ranks, home), cudaFuncAttributeMaxDynamicSharedMemorySize,
+          shared_per_block);
     }
   }
   for (const int n : {1, 4}) {
@@ -149,11 +137,9 @@ inline cudaError_t count_teams(DeviceFacts& facts) {
   }
   if (error != cudaSuccess || clusters == 0) return error;
   for (const Home home : {Home::shared, Home::outside}) {
-    for (const int lag : k_lags) {
-      if (error != cudaSuccess) break;
-      error = cudaFuncSetAttribute(reduce_kernel(2, home, lag),
-                                   cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    }
+    if (error != cudaSuccess) break;
+    error = cudaFuncSetAttribute(reduce_kernel(2, home),
+                                 cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   }
   for (int ranks = 2; ranks <= k_max_ranks && error == cudaSuccess; ranks *= 2) {
     cudaLaunchAttribute cluster{};
@@ -167,7 +153,7 @@ inline cudaError_t count_teams(DeviceFacts& facts) {
     config.attrs = &cluster;
     config.numAttrs = 1;
     int& count = facts.teams[static_cast<std::size_t>(rank_shift(ranks))];
-    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks, Home::shared, 1), &config);
+    error = cudaOccupancyMaxActiveClusters(&count, reduce_kernel(ranks, Home::shared), &config);
     if (error == cudaErrorInvalidClusterSize) {
       count = 0;
       error = cudaSuccess;

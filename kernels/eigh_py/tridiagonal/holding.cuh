@@ -32,13 +32,6 @@ struct Holding {
   __device__ __forceinline__ Scalars& scalars() const {
     return *reinterpret_cast<Scalars*>(shared + layout.scalars);
   }
-  /// v and w of the update in a slot.
-  __device__ __forceinline__ float* update_v(int slot) const {
-    return floats(layout.v) + slot * layout.padded;
-  }
-  __device__ __forceinline__ float* update_w(int slot) const {
-    return floats(layout.w) + slot * layout.padded;
-  }
   __device__ __forceinline__ Place* places() const { return own_at<Place>(layout.places); }
   __device__ __forceinline__ int* starts() const { return own_at<int>(layout.starts); }
   __device__ __forceinline__ int* entries() const { return own_at<int>(layout.entries); }

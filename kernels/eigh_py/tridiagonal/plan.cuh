@@ -33,49 +33,40 @@ struct Workspace {
       norms, flags, pairs, factors, bytes;
 };
 
-/// What whoever calls may decide about the reduction.
-struct Asked {
-  int ranks = 0;  // other than 0: thread blocks per matrix
-  int lag = 1;    // steps that the matrix may be behind: 1, 2 or 4
-  int warp = 0;   // whether a warp alone reduces a matrix that it can hold: 0 or 1
-};
-
 struct Plan {
   std::int64_t batch, n;
   Products products;
-  int ranks;  // thread blocks that reduce a matrix; 0 where none of the choices fits
-  Home home;  // of the reduction's vectors
-  int lag;
-  bool in_warp;  // whether reduce_in_warp does it, and what is said of the reduction is void
+  int ranks;     // thread blocks that reduce a matrix; 0 where none of the choices fits
+  Home home;     // of the reduction's vectors
+  bool in_warp;  // whether reduce_in_warp does it
   int resident, spilled;
   int shared_bytes;  // of the reduction
   Workspace workspace;
 };
 
-/// How a matrix of this size would be spread over `ranks` thread blocks.
+/// How a matrix of this size would be spread over `ranks` thread blocks, of one warp if `in_warp`.
 struct Spread {
   int ranks;
   Home home;
-  int lag;
   int resident, spilled, shared_bytes, outside_bytes;
-  bool fits;
+  bool fits, in_warp;
 };
-/// With the vectors outside, the matrix is never behind: that form is for sizes nobody times.
-inline Spread spread(int n, int ranks, Home home, int asked_lag, const DeviceFacts& device) {
+constexpr Spread k_one_warp{1, Home::shared, 0, 0, sizeof(WarpShared), 0, true, true};
+
+inline Spread spread(int n, int ranks, Home home, const DeviceFacts& device) {
   constexpr int block_bytes = k_block_elements * 4;
-  const int lag = home == Home::outside ? 1 : asked_lag;
-  const SharedLayout layout = shared_layout(n, ranks, home, lag);
+  const SharedLayout layout = shared_layout(n, ranks, home);
   const int room = device.shared_per_block - layout.resident;
   const int beyond = std::max(0, layout.blocks - k_warps);
   const int resident = std::max(0, std::min(beyond, room / block_bytes));
   return {ranks,
           home,
-          lag,
           resident,
           beyond - resident,
           layout.resident + resident * block_bytes,
           layout.outside_bytes,
-          room >= 0};
+          room >= 0,
+          false};
 }
 
 /// What a step takes, in microseconds: fitted to the reductions of six shapes on 1 to 16 thread
@@ -102,15 +93,15 @@ inline double estimate(const Spread& s, std::int64_t batch, int n, const DeviceF
   return waves * n * (vectors + cost.resident * s.resident + cost.spilled * s.spilled * excess);
 }
 
-/// The fastest spread with the vectors there, by the estimate or as `asked`.
+/// The fastest spread with the vectors there, by the estimate; on `asked` thread blocks unless 0.
 inline Spread choose_spread(std::int64_t batch, int n, Home home, const DeviceFacts& device,
-                            const Asked& asked) {
+                            int asked) {
   Spread best{};
   double least = 0;
   for (int ranks = 1; ranks <= k_max_ranks; ranks *= 2) {
     if (device.teams[static_cast<std::size_t>(rank_shift(ranks))] == 0) continue;
-    if (asked.ranks != 0 && ranks != asked.ranks) continue;
-    const Spread candidate = spread(n, ranks, home, asked.lag, device);
+    if (asked != 0 && ranks != asked) continue;
+    const Spread candidate = spread(n, ranks, home, device);
     if (!candidate.fits) continue;
     const double time = estimate(candidate, batch, n, device);
     if (best.fits && time >= least) continue;
@@ -120,9 +111,9 @@ inline Spread choose_spread(std::int64_t batch, int n, Home home, const DeviceFa
   return best;
 }
 
-/// Vectors stay in shared memory wherever any spread allows it.
-inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device,
-                            const Asked& asked) {
+/// A warp takes what it can hold; vectors stay in shared memory wherever any spread allows it.
+inline Spread choose_spread(std::int64_t batch, int n, const DeviceFacts& device, int asked) {
+  if (n <= k_warp_rows) return k_one_warp;
   const Spread inside = choose_spread(batch, n, Home::shared, device, asked);
   return inside.fits ? inside : choose_spread(batch, n, Home::outside, device, asked);
 }
@@ -154,8 +145,9 @@ inline Workspace divide_workspace(std::int64_t batch, std::int64_t n, Products p
   return w;
 }
 
+/// `asked` other than 0: thread blocks per matrix, where one warp does not do.
 inline Plan make_plan(std::int64_t batch, std::int64_t n, Products products,
-                      const DeviceFacts& device, const Asked& asked) {
+                      const DeviceFacts& device, int asked) {
   const Spread s = choose_spread(batch, static_cast<int>(n), device, asked);
   Plan plan{};
   plan.batch = batch;
@@ -163,8 +155,7 @@ inline Plan make_plan(std::int64_t batch, std::int64_t n, Products products,
   plan.products = products;
   plan.ranks = s.fits ? s.ranks : 0;
   plan.home = s.home;
-  plan.lag = s.lag;
-  plan.in_warp = asked.warp != 0 && n <= k_warp_rows;
+  plan.in_warp = s.in_warp;
   plan.resident = s.resident;
   plan.spilled = s.spilled;
   plan.shared_bytes = s.shared_bytes;

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
@@ -57,28 +55,17 @@ inline bool same(const Buffers& x, const Buffers& y) {
   return x.a == y.a && x.q == y.q && x.l == y.l && x.workspace == y.workspace;
 }
 
-/// The number that an environment variable gives, if it is one of `choices`; `otherwise` where it
-/// is not set, -1 where it says anything else.
-inline int chosen(const char* variable, std::initializer_list<int> choices, int otherwise) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr || *text == '\0') return otherwise;
-  for (const int choice : choices) {
-    if (std::strcmp(text, std::to_string(choice).c_str()) == 0) return choice;
+/// How many thread blocks a matrix the environment asks for, 0 for any; -1, and a message is left,
+/// where it says anything else.
+inline int read_asked(const kbench_call* shapes) {
+  const char* text = std::getenv("KBENCH_TRIDIAGONAL_RANKS");
+  if (text == nullptr || *text == '\0') return 0;
+  for (int ranks = 1; ranks <= k_max_ranks; ranks *= 2) {
+    if (text == std::to_string(ranks)) return ranks;
   }
+  std::snprintf(shapes->error, shapes->error_size,
+                "KBENCH_TRIDIAGONAL_RANKS is none of 1, 2, 4, 8, 16; unset it");
   return -1;
-}
-
-/// What the environment asks for; false, and a message is left, where that is nonsense.
-inline bool read_asked(const kbench_call* shapes, Asked& asked) {
-  const char* wrong = nullptr;
-  asked.lag = chosen("KBENCH_TRIDIAGONAL_LAG", {1, 2, 4}, Asked{}.lag);
-  if (asked.lag < 0) wrong = "KBENCH_TRIDIAGONAL_LAG is none of 1, 2, 4; unset it";
-  asked.warp = chosen("KBENCH_TRIDIAGONAL_WARP", {0, 1}, Asked{}.warp);
-  if (asked.warp < 0) wrong = "KBENCH_TRIDIAGONAL_WARP is none of 0, 1; unset it";
-  asked.ranks = chosen("KBENCH_TRIDIAGONAL_RANKS", {1, 2, 4, 8, 16}, 0);
-  if (asked.ranks < 0) wrong = "KBENCH_TRIDIAGONAL_RANKS is none of 1, 2, 4, 8, 16; unset it";
-  if (wrong != nullptr) std::snprintf(shapes->error, shapes->error_size, "%s", wrong);
-  return wrong == nullptr;
 }
 
 /// Whether the shape can be planned; else a message is left.
@@ -108,8 +95,8 @@ inline bool is_possible(const kbench_call* shapes, const Plan& plan, int asked) 
 
 inline int create(const kbench_call* shapes, void** state, Products products) {
   const std::int64_t batch = shapes->inputs[0].size[0], n = shapes->inputs[0].size[1];
-  Asked asked;
-  if (!read_asked(shapes, asked)) return 1;
+  const int asked = read_asked(shapes);
+  if (asked < 0) return 1;
   DeviceFacts facts{};
   cudaError_t error = read_device(facts);
   if (error == cudaSuccess) error = reserve(facts.shared_per_block);
@@ -119,7 +106,7 @@ inline int create(const kbench_call* shapes, void** state, Products products) {
   own->plan.batch = batch;
   own->plan.n = n;
   if (n <= k_max_n) own->plan = make_plan(batch, n, products, facts, asked);
-  if (!is_possible(shapes, own->plan, asked.ranks)) return 1;
+  if (!is_possible(shapes, own->plan, asked)) return 1;
   error = cudaMalloc(&own->flagged, sizeof(unsigned));
   if (error == cudaSuccess) error = cudaMemset(own->flagged, 0, sizeof(unsigned));
   if (error == cudaSuccess) error = cudaDeviceSynchronize();  // our streams do not wait for others
@@ -174,13 +161,12 @@ inline int report(void* state, char* text, std::uint32_t size) {
     error = cudaMemcpy(&flagged, own.flagged, sizeof flagged, cudaMemcpyDeviceToHost);
   }
   if (error != cudaSuccess) return 1;
-  std::snprintf(
-      text, size,
-      "products=%s; ranks=%d; lag=%d; warp=%d; resident=%d; spilled=%d; outside=%d; graphs=%zu; "
-      "flagged=%u; redone_by=precise",
-      own.plan.products == Products::full ? "fp32" : "fp16x3", own.plan.ranks, own.plan.lag,
-      own.plan.in_warp ? 1 : 0, own.plan.resident, own.plan.spilled,
-      own.plan.home == Home::outside ? 1 : 0, own.prepared.size(), flagged);
+  std::snprintf(text, size,
+                "products=%s; ranks=%d; warp=%d; resident=%d; spilled=%d; outside=%d; graphs=%zu; "
+                "flagged=%u; redone_by=precise",
+                own.plan.products == Products::full ? "fp32" : "fp16x3", own.plan.ranks,
+                own.plan.in_warp ? 1 : 0, own.plan.resident, own.plan.spilled,
+                own.plan.home == Home::outside ? 1 : 0, own.prepared.size(), flagged);
   return 0;
 }
 

@@ -1,13 +1,11 @@
 // Householder reduction of a batch of symmetric matrices to tridiagonal form, FP32, one matrix to a
 // thread block or to a cluster of `ranks` thread blocks that hold the matrix on chip.
 //
-// One pass over the matrix a step multiplies by the next reflector's vector. Every `Lag` steps, 1
-// to 4, it first applies the rank-2 updates of the last `Lag` reflectors; in between, what these
-// would change in the products and in the pivot column is subtracted there, by what x has in common
-// with each v and w, so that the matrix is read only. With x the pivot column below the diagonal
-// and beta its new leading entry, v = (x - beta e) / (x_1 - beta) is not needed before the pass: A
-// v follows from A x, which the pass computes, and A e, the next pivot column. That leaves two
-// barriers a step.
+// Unblocked: one pass over the matrix a step applies the last reflector's rank-2 update and
+// multiplies by the next one's vector, so an element is read and written once and used for four
+// multiply-adds. With x the pivot column below the diagonal and beta its new leading entry,
+// v = (x - beta e) / (x_1 - beta) is not needed before the pass: A v follows from A x, which the
+// pass computes, and A e, the next pivot column. That leaves two barriers a step.
 #ifndef KBENCH_EIGH_TRIDIAGONAL_REDUCE_CUH
 #define KBENCH_EIGH_TRIDIAGONAL_REDUCE_CUH
 
@@ -15,11 +13,8 @@
 
 namespace tridiagonal {
 
-/// The steps of one thread. `Lag` is how many of them the matrix is behind, at most.
-///
-/// The updates that it is behind are called pending: after the pass of step j there are j % Lag of
-/// them, in slots 0, 1, ... of v and w, and step j writes the next slot.
-template <bool Alone, Home Where, int Lag>
+/// The steps of one thread.
+template <bool Alone, Home Where>
 struct Reducer : Holding<Alone, Where> {
   using Base = Holding<Alone, Where>;
   using Base::alive;
@@ -43,24 +38,21 @@ struct Reducer : Holding<Alone, Where> {
   using Base::team;
   using Base::team_largest;
   using Base::thread;
-  using Base::update_v;
-  using Base::update_w;
   using Base::warp;
 
   /// Zeroes what the first pass and the first step read.
   __device__ __forceinline__ void clear() const {
     for (int i = thread; i < layout.padded; i += k_threads) {
       floats(layout.x)[i] = 0;
-      for (int slot = 0; slot < Lag; ++slot) update_v(slot)[i] = update_w(slot)[i] = 0;
+      floats(layout.v)[i] = floats(layout.w)[i] = 0;
     }
     if (thread < k_warps) scalars().tail_squares[1][thread] = 0;
     if (thread == 0) scalars().leading[1] = 0;
   }
 
-  /// The pass before step j: the sums of A x, and column j, both without the pending updates.
-  template <bool Stores>
+  /// The pass before step j: A -= v w^T + w v^T, the sums of A x, and column j of the new A.
   __device__ __forceinline__ void pass(OwnBlock& own, int j) const {
-    const StepVectors vectors{floats(layout.x), update_v(0), update_w(0), layout.padded, task.n};
+    const StepVectors vectors{floats(layout.x), floats(layout.v), floats(layout.w), task.n};
     const int count = alive(j);
     float form = 0;
     const auto output_of = [&](int l, const Place& place) {
@@ -70,14 +62,12 @@ struct Reducer : Holding<Alone, Where> {
     };
     if (warp < count) {
       const Place place = places()[warp];
-      form +=
-          pass_block<true, Lag, Stores>(own, nullptr, place, vectors, output_of(warp, place), lane);
+      form += pass_block<true>(own, nullptr, place, vectors, output_of(warp, place), lane);
     }
 #pragma unroll 1
     for (int l = warp + k_warps; l < count; l += k_warps) {
       const Place place = places()[l];
-      form += pass_block<false, Lag, Stores>(own, stored_block(l), place, vectors,
-                                             output_of(l, place), lane);
+      form += pass_block<false>(own, stored_block(l), place, vectors, output_of(l, place), lane);
     }
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) form += shuffle_xor(form, mask);
@@ -197,78 +187,6 @@ struct Reducer : Holding<Alone, Where> {
     return sum;
   }
 
-  /// What the pending updates of step j take off the products and off the pivot column: numbers
-  /// that are the same for all rows.
-  struct Pending {
-    static constexpr int k_most = Lag > 1 ? Lag - 1 : 1;
-    float dot_v[k_most], dot_w[k_most];      // with x
-    float pivot_v[k_most], pivot_w[k_most];  // entries of row j
-    int count;
-  };
-  __device__ __forceinline__ Pending pending_of(int j) const {
-    Pending pending{};
-    pending.count = j % Lag;
-#pragma unroll
-    for (int u = 0; u + 1 < Lag; ++u) {
-      if (u >= pending.count) break;
-      for (const float part : scalars().dots[(j + 1) & 1][u][0]) pending.dot_v[u] += part;
-      for (const float part : scalars().dots[(j + 1) & 1][u][1]) pending.dot_w[u] += part;
-      pending.pivot_v[u] = update_v(u)[j];
-      pending.pivot_w[u] = update_w(u)[j];
-    }
-    return pending;
-  }
-
-  /// Row i of A x and of the pivot column, with the v and w of the pending updates in that row.
-  struct RowValues {
-    float product, column;
-    float v[Pending::k_most], w[Pending::k_most];
-  };
-  __device__ __forceinline__ RowValues row_values(int i, int j, const Pending& pending) const {
-    RowValues row{product(i, j), pivot_column(j)[i], {}, {}};
-#pragma unroll
-    for (int u = 0; u + 1 < Lag; ++u) {
-      if (u >= pending.count) break;
-      const float v = update_v(u)[i], w = update_w(u)[i];
-      row.product -= v * pending.dot_w[u] + w * pending.dot_v[u];
-      row.column -= v * pending.pivot_w[u] + w * pending.pivot_v[u];
-      row.v[u] = v;
-      row.w[u] = w;
-    }
-    return row;
-  }
-
-  /// x of step j with the updates that will be pending in the next step, whose pass needs the sums.
-  struct Dots {
-    float v[Pending::k_most] = {}, w[Pending::k_most] = {};
-
-    __device__ __forceinline__ void add(float x, float new_v, float new_w, const RowValues& row,
-                                        int pending) {
-#pragma unroll
-      for (int u = 0; u + 1 < Lag; ++u) {
-        if (u > pending) break;
-        v[u] += x * (u == pending ? new_v : row.v[u]);
-        w[u] += x * (u == pending ? new_w : row.w[u]);
-      }
-    }
-  };
-  __device__ __forceinline__ void store_dots(Dots& dots, int j) const {
-    if ((j + 1) % Lag == 0) return;
-#pragma unroll
-    for (int u = 0; u + 1 < Lag; ++u) {
-      if (u > j % Lag) break;
-#pragma unroll
-      for (int mask = 16; mask > 0; mask /= 2) {
-        dots.v[u] += shuffle_xor(dots.v[u], mask);
-        dots.w[u] += shuffle_xor(dots.w[u], mask);
-      }
-      if (lane == 0) {
-        scalars().dots[j & 1][u][0][warp] = dots.v[u];
-        scalars().dots[j & 1][u][1][warp] = dots.w[u];
-      }
-    }
-  }
-
   /// Step j: finishes reflector j - 1 and its w, then updates pivot column j with them.
   __device__ __forceinline__ void step(int j) const {
     const int before = (j + 1) & 1, n = task.n;
@@ -276,50 +194,42 @@ struct Reducer : Holding<Alone, Where> {
     for (const float part : scalars().tail_squares[before]) tail_square += part;
     const Reflector reflector = reflect(scalars().leading[before], tail_square);
     const float beta = reflector.beta, inverse = reflector.inverse, tau = reflector.tau;
-    const Pending pending = pending_of(j);
-    const RowValues pivot = row_values(j, j, pending);
-    float form_j = form(j);
-    for (int u = 0; u + 1 < Lag; ++u) form_j -= 2 * pending.dot_v[u] * pending.dot_w[u];
+    const float product_j = product(j, j), column_j = pivot_column(j)[j];
     // v^T A v = (x - beta e)^T A (x - beta e) inverse^2, where A e is the pivot column.
-    const float whole = form_j - 2 * beta * pivot.product + beta * beta * pivot.column;
+    const float whole = form(j) - 2 * beta * product_j + beta * beta * column_j;
     const float half_form = 0.5f * tau * tau * (whole * inverse * inverse);
-    const float w_j = tau * ((pivot.product - beta * pivot.column) * inverse) - half_form;
+    const float w_j = tau * ((product_j - beta * column_j) * inverse) - half_form;
     const bool writes = rank == (j & (team() - 1));
     float* const reflectors = task.reflectors + (matrix * n + j - 1) * n;
-    float* const to_v = update_v(j % Lag);
-    float* const to_w = update_w(j % Lag);
     float square = 0;
-    Dots dots;
-    // The slot's last update had entries from row j - Lag on.
-    for (int i = (j > Lag ? j - Lag : 0) + thread; i < n; i += k_threads) {
+    // The last update had entries from row j - 1 on.
+    for (int i = (j > 1 ? j - 1 : 0) + thread; i < n; i += k_threads) {
       float v = 0, w = 0, x = 0;
       if (i == j) {
         v = 1;
         w = w_j;
       } else if (i > j) {
-        const RowValues row = row_values(i, j, pending);
+        const float product_i = product(i, j), column_i = pivot_column(j)[i];
         v = floats(layout.x)[i] * inverse;
-        w = tau * ((row.product - beta * row.column) * inverse) - half_form * v;
-        x = row.column - v * w_j - w;
+        w = tau * ((product_i - beta * column_i) * inverse) - half_form * v;
+        x = column_i - v * w_j - w;
         if (i == j + 1) {
           scalars().leading[j & 1] = x;
         } else {
           square += x * x;
         }
-        if constexpr (Lag > 1) dots.add(x, v, w, row, pending.count);
       }
-      to_v[i] = v;
-      to_w[i] = w;
+      floats(layout.v)[i] = v;
+      floats(layout.w)[i] = w;
       floats(layout.x)[i] = x;
       if (writes && j > 0 && i >= j) reflectors[i] = v;
     }
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) square += shuffle_xor(square, mask);
     if (lane == 0) scalars().tail_squares[j & 1][warp] = square;
-    if constexpr (Lag > 1) store_dots(dots, j);
     if (j + 1 >= n && thread == 0) scalars().leading[j & 1] = 0;
     if (!writes || thread != 0) return;
-    task.diagonal[matrix * n + j] = pivot.column - 2 * w_j;
+    task.diagonal[matrix * n + j] = column_j - 2 * w_j;
     if (j > 0) {
       task.coupling[matrix * n + j - 1] = beta;
       task.tau[matrix * n + j - 1] = tau;
@@ -337,11 +247,7 @@ struct Reducer : Holding<Alone, Where> {
     if (rank == 0 && thread == 0) task.down[matrix] = largest == 0 ? 0 : powers.down;
     block_barrier();
     for (int j = 0; j < task.n; ++j) {
-      if (j % Lag == 0) {
-        pass<true>(own, j);
-      } else {
-        pass<false>(own, j);
-      }
+      pass(own, j);
       if (team() > 1) {
         share(j);
       } else {
@@ -355,15 +261,15 @@ struct Reducer : Holding<Alone, Where> {
 
 /// Grid: batch x ranks blocks of k_threads, the ranks of a matrix forming a cluster; `Alone` is for
 /// one rank.
-template <bool Alone, Home Where, int Lag>
+template <bool Alone, Home Where>
 __global__ void __launch_bounds__(k_threads, 1) reduce_matrices(const ReduceTask task) {
   const int thread = thread_index(), ranks = Alone ? 1 : task.ranks;
   const std::int64_t block = block_index();
-  const SharedLayout layout = shared_layout(task.n, ranks, Where, Lag);
-  const Reducer<Alone, Where, Lag> reducer{
-      {task, layout, block >> rank_shift(ranks), static_cast<int>(block & (ranks - 1)), thread,
-       thread / 32, thread % 32, block_rows(task.n), shared_memory(),
-       task.outside + block * layout.outside_bytes}};
+  const SharedLayout layout = shared_layout(task.n, ranks, Where);
+  const Reducer<Alone, Where> reducer{{task, layout, block >> rank_shift(ranks),
+                                       static_cast<int>(block & (ranks - 1)), thread, thread / 32,
+                                       thread % 32, block_rows(task.n), shared_memory(),
+                                       task.outside + block * layout.outside_bytes}};
   reducer.run();
 }
 
