@@ -47,6 +47,7 @@ class UserKernel {
   bool is_source() const { return !source_.empty(); }
   std::string architecture();
   std::string ask_plugin();
+  std::string name_source(std::string words) const;
   std::string problem_in_text() const;
 
   Options options_;  // of the run; `kernel` becomes the plug-in's path
