@@ -159,7 +159,8 @@ build() {
   shift
   mkdir -p "$root/build"
   (
-    flock 9 # one build at a time, however many runs are started at once
+    # One build at a time, however many runs are started at once.
+    flock -n 9 || { say "waiting for another build of this tree (build/.lock)" && flock 9; }
     configure_once "$tests"
     ninja -C "$root/build/$preset" "$@" 2>&1 </dev/null 9>&- |
       sed -u -E '/ninja: (no work to do|Entering directory)|Re-checking globbed directories/d' >&2 ||

@@ -57,7 +57,7 @@ void check_kernel(const Options& options, Problems problems) {
         });
     if (!in_question) continue;
     found = found || plugin.name == options.kernel;
-    known.push_back(fmt::format("{}/{}", plugin.problem, plugin.name));
+    known.push_back(fmt::format("{} ({})", plugin.name, plugin.problem));
     names.push_back(plugin.name);
   }
   if (found) return;

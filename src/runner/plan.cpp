@@ -278,8 +278,7 @@ void select(const Options& options, Plan& plan) {
     if (options.only.back() >= count) {
       throw Error(
           ExitCode::usage,
-          fmt::format("no case {} (`--only`; there are {} cases, 0 to {}); see `kbench list "
-                      "cases`",
+          fmt::format("no case {} (`--only`; there are {} cases, 0 to {}); `--dry-run` shows them",
                       options.only.back(), count, count - 1));
     }
     std::vector<PlannedCase> kept;

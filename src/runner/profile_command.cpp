@@ -54,7 +54,7 @@ const Tool& find_tool(const std::string& name) {
                   to_one_line(name), near.empty() ? "" : fmt::format("did you mean `{}`? ", near)));
 }
 
-/// The case that is shown. Throws Error(usage) where the printed command could mean another one.
+/// The case that is shown. Throws Error(usage) where several are named.
 PlannedCase choose_case(const Options& options, Problems problems) {
   Options benchmark = options;
   benchmark.mode = find_mode("benchmark");
@@ -65,16 +65,15 @@ PlannedCase choose_case(const Options& options, Problems problems) {
         ExitCode::usage,
         fmt::format("a profile is of one case (`--only` names {}); name one", options.only.size()));
   }
+  // Which problem a kernel of the user's is for is known when the printed command loads it: its
+  // cases are then numbered alike, as each problem takes every line of the file.
   const bool mixed = std::any_of(cases.begin(), cases.end(), [&](const PlannedCase& other) {
     return other.spec.problem != cases.front().spec.problem;
   });
   if (mixed && is_kernel_path(options.kernel)) {
-    throw Error(ExitCode::usage,
-                fmt::format("cannot tell which problem `{}` is for (it is not loaded here); add "
-                            "`--problem NAME`",
-                            to_one_line(options.kernel)));
-  }
-  if (cases.size() > 1) {
+    say(fmt::format("case {} of the kernel's problem; take another with `--only N`",
+                    cases.front().case_index));
+  } else if (cases.size() > 1) {
     say(fmt::format("case 0 of {}: {}; take another with `--only N`", cases.size(),
                     to_one_line(cases.front().spec.spec)));
   }

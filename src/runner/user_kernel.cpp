@@ -160,6 +160,12 @@ void UserKernel::build() {
   }
 }
 
+/// The plug-in's place in the cache says nothing to whoever wrote the source.
+std::string UserKernel::name_source(std::string words) const {
+  const std::size_t at = is_source() ? words.find(options_.kernel) : std::string::npos;
+  return at == std::string::npos ? words : words.replace(at, options_.kernel.size(), source_);
+}
+
 std::string UserKernel::ask_plugin() {
   Setup setup;
   setup.device = options_.device;
@@ -178,9 +184,9 @@ std::string UserKernel::ask_plugin() {
   greeting_ = std::get<Hello>(std::move(answer));
   if (greeting_->kernel) return greeting_->kernel->problem;
   const bool device = greeting_->code == ExitCode::device;
-  throw Error(
-      device ? ExitCode::device : ExitCode::usage,
-      greeting_->error.empty() ? "the worker did not describe the kernel" : greeting_->error);
+  throw Error(device ? ExitCode::device : ExitCode::usage,
+              greeting_->error.empty() ? "the worker did not describe the kernel"
+                                       : name_source(greeting_->error));
 }
 
 std::string UserKernel::problem() {

@@ -52,6 +52,7 @@ class UserKernel {
   bool is_source() const { return !source_.empty(); }
   std::string architecture();
   std::string ask_plugin();
+  std::string name_source(std::string words) const;
 
   Options options_;  // of the run; `kernel` becomes the plug-in's path
   Problems problems_;

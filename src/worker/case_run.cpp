@@ -225,6 +225,10 @@ void CaseRun::check_output(std::int64_t j) {
   const Verdict verdict =
       checker_->check(inputs_->reference(j), judged(j), output_layout(kernel_), !is_repeat());
   const double ms = ms_since(begin);
+  if (pass_.stage == Stage::warm_up) {  // the figures are those of the repeats that count
+    if (!verdict.passed) fail(j, verdict.error + where(j));
+    return;
+  }
   if (is_repeat()) recheck_ms_.push_back(ms);
   if (!checked_) reply_.check_ms = ms;
   take_figures(verdict.figures);

@@ -86,7 +86,8 @@ KernelPlugin::KernelPlugin(const std::string& path)
   if (kernel_ == nullptr) {
     throw Error(ExitCode::usage,
                 fmt::format("kernel `{}` exports no `{}` (not a kbench plug-in, or the symbol is "
-                            "hidden or C++-mangled); define it with extern \"C\" KBENCH_EXPORT",
+                            "hidden or C++-mangled); define it with extern \"C\" KBENCH_EXPORT, or "
+                            "write KBENCH_SIMPLE_KERNEL below custom_kernel",
                             path_, k_descriptor));
   }
   check_descriptor(*kernel_, path_);

@@ -174,7 +174,13 @@ void Loop::warm_up(const StopLimits& limits) {
     if (repeat == 1) {
       // One by one: each call has its own limit until it is known how long one takes.
       run_.begin({Stage::warm_up, repeat});
-      for (std::int64_t j = 0; j < count(); ++j) sample_ns += 1e9 * call_alone(j, "warm-up");
+      for (std::int64_t j = 0; j < count(); ++j) {
+        sample_ns += 1e9 * call_alone(j, "warm-up");
+        if (j > 0) continue;
+        // A kernel that is wrong from the start is not warmed up for minutes before that is said.
+        run_.progress().own_code("check", 1);
+        run_.check_output(0);
+      }
       sample_ns /= static_cast<double>(count());
     } else {
       sample_ns = call_all("warm-up", {Stage::warm_up, repeat}, false);

@@ -6,6 +6,8 @@ namespace {
 
 // On the host kbench's lists of samples and times grow by some tens of bytes a call.
 constexpr double k_least_bytes_per_call = 1024;
+// In few calls they, and what libraries take at their first use, weigh more than that.
+constexpr std::int64_t k_least_bytes = 64 * 1024;
 
 }  // namespace
 
@@ -22,8 +24,10 @@ std::optional<double> MemoryWatch::leaked_bytes_per_call() const {
     if (2 * readings_[k].calls <= first.calls + last.calls) middle = readings_[k];
   }
   if (middle.used_bytes <= first.used_bytes || last.used_bytes <= middle.used_bytes) return 0;
-  const double per_call = static_cast<double>(last.used_bytes - first.used_bytes) /
-                          static_cast<double>(last.calls - first.calls);
+  const std::int64_t grown = last.used_bytes - first.used_bytes;
+  if (grown < k_least_bytes) return 0;
+  const double per_call =
+      static_cast<double>(grown) / static_cast<double>(last.calls - first.calls);
   return per_call < k_least_bytes_per_call ? 0 : per_call;
 }
 

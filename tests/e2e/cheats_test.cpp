@@ -108,10 +108,12 @@ TEST_CASE("every cheat is a failed case in leaderboard") {
   for (const Row& row : k_rows) expect_one_bad_case("leaderboard", row.plugin, row.words);
 }
 
-TEST_CASE("the cheats of eigh_py are failed cases in both modes") {
-  for (const char* mode : {"benchmark", "leaderboard"}) {
-    for (const Row& row : k_eigh_rows) expect_one_bad_case(mode, row.plugin, row.words);
-  }
+TEST_CASE("every cheat of eigh_py is a failed case in benchmark") {
+  for (const Row& row : k_eigh_rows) expect_one_bad_case("benchmark", row.plugin, row.words);
+}
+
+TEST_CASE("every cheat of eigh_py is a failed case in leaderboard") {
+  for (const Row& row : k_eigh_rows) expect_one_bad_case("leaderboard", row.plugin, row.words);
 }
 
 TEST_CASE("cheats are caught after a warm-up as well") {

@@ -1,8 +1,10 @@
 // The eigh_py kernels `tridiagonal` and `precise` on a GPU, called as plug-ins inside this process:
 // what needs their outputs as they are, bit for bit.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "catch.h"
 #include "eigenvalues.h"
 #include "problems/eigh_py.h"
+#include "spectra.h"
 #include "worker/kernel_plugin.h"
 
 using namespace kbench;
@@ -183,6 +186,28 @@ TEST_CASE("a matrix's eigenpairs do not depend on its place in the batch", "[gpu
       CHECK(differing(moved.q, reordered(straight.q, n * n, order)) == 0);
       CHECK(differing(moved.l, reordered(straight.l, n, order)) == 0);
     }
+  }
+}
+
+TEST_CASE("a pair of eigenvalues that FP64 hardly tells apart is straightened", "[gpu]") {
+  const auto device = open_gpu();
+  constexpr std::size_t n = k_nearly_degenerate_size;
+  constexpr double n_eps = n * double{std::numeric_limits<float>::epsilon()};
+  for (const char* kernel : k_kernels) {
+    CAPTURE(kernel);
+    Solver solver(*device, kernel, 1, n);
+    const Pairs pairs = solver.solve(nearly_degenerate());
+    double worst = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t l = 0; l < n; ++l) {
+        double product = k == l ? -1 : 0;
+        for (std::size_t i = 0; i < n; ++i)
+          product += double{pairs.q[i * n + k]} * pairs.q[i * n + l];
+        worst = std::max(worst, std::fabs(product));
+      }
+    }
+    CHECK(worst <= 4 * n_eps);
+    CHECK_THAT(solver.report(), ContainsSubstring("flagged=0; redone_by=precise"));
   }
 }
 

@@ -151,6 +151,18 @@ Tridiagonal reduced(std::vector<float> a) {
   return t;
 }
 
+std::vector<float> nearly_degenerate() {
+  constexpr std::size_t n = k_nearly_degenerate_size;
+  std::vector<float> a(n * n);
+  const auto couple = [&](std::size_t i, float e) { a[i * n + i + 1] = a[(i + 1) * n + i] = e; };
+  for (std::size_t i = 0; i < n; ++i) a[i * n + i] = 1 + static_cast<float>(i) / 64;
+  // Rows 0 and 8 know of each other through seven rows in between: 2^-48 / 0.8125^7.
+  for (std::size_t i = 0; i < 8; ++i) couple(i, 0x1p-6f), a[i * n + i] = 0.8125f;
+  a[0] = 0;
+  a[8 * n + 8] = 0x1.6da246p-25f;  // takes back what the shifts of rows 0 and 8 differ by
+  return a;
+}
+
 Tridiagonal tridiagonal_of(const std::string& name, int n, std::mt19937& draws) {
   Tridiagonal t{std::vector<float>(static_cast<std::size_t>(n)),
                 std::vector<float>(static_cast<std::size_t>(n - 1))};

@@ -22,6 +22,12 @@ std::vector<float> planted(const std::vector<double>& eigenvalues, std::mt19937&
 /// The FP32 Householder reduction of that matrix, by LAPACK.
 Tridiagonal reduced(std::vector<float> a);
 
+constexpr int k_nearly_degenerate_size = 40;
+/// A symmetric matrix [40, 40], tridiagonal so that a reduction leaves it as it is. Once the kernel
+/// `tridiagonal` has shifted it, two eigenvalues are 2e-14 of its norm apart, and their vectors,
+/// half in row 0 and half in row 8 each, come out with about a thousandth of each other.
+std::vector<float> nearly_degenerate();
+
 /// A tridiagonal by name.
 Tridiagonal tridiagonal_of(const std::string& name, int n, std::mt19937& draws);
 std::vector<std::string> tridiagonal_names();

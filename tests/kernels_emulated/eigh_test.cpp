@@ -100,6 +100,12 @@ TEST_CASE("tridiagonal matrices with exact duplicates are certified on the emula
   }
 }
 
+TEST_CASE("a pair of eigenvalues that FP64 hardly tells apart is straightened, not solved again") {
+  const std::vector<float> a = nearly_degenerate();
+  require_certified(a, eigenpairs_emulated(a, k_nearly_degenerate_size, {}),
+                    k_nearly_degenerate_size);
+}
+
 TEST_CASE("the order in which warps run changes no bit of the eigenpairs") {
   std::mt19937 draws(7);
   const std::vector<float> a = planted(spectrum("repeated", 150), draws);

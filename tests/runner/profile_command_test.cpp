@@ -70,6 +70,16 @@ TEST_CASE("of several cases the first is shown unless one is named, and that is 
   CHECK(last.err.empty());
 }
 
+TEST_CASE("a kernel of the user's is shown in its own problem, which is not known yet") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", lines({4, 8}));
+  const std::string kernel = tree.write("my.cu", "");
+  const Outcome outcome = kbench_run(tree, {"profile-command", "nsys", file, "--kernel", kernel});
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring(" benchmark " + file + " --only 0 --kernel "));
+  CHECK(outcome.err == "case 0 of the kernel's problem; take another with `--only N`\n");
+}
+
 TEST_CASE("what cannot be profiled is refused in words") {
   const Tree tree;
   const std::string file = tree.write("f.txt", lines({4, 8}));
@@ -85,9 +95,6 @@ TEST_CASE("what cannot be profiled is refused in words") {
       {{"ncu", file, "--device", "host"},
        2,
        "ncu shows what a GPU does (`--device host` has none)"},
-      {{"ncu", file, "--kernel", tree.path("kernels/qr_v2/lapack.so")},
-       2,
-       "(it is not loaded here); add `--problem NAME`"},
       {{"ncu", file, "--kernel", "lapak"}, 2, "did you mean `lapack`?"},
       {{"ncu", tree.path("none.txt")}, 113, "none.txt:1:1: cannot read"},
   };

@@ -167,7 +167,7 @@ TEST_CASE("a kernel is chosen by name or by path, and narrows the problems") {
       {{"--kernel", own}, 0, "eigh_py: kernel own", ""},
       {{"--kernel", own, "--problem", "qr_v2"}, 2, "", "is for problem eigh_py on host"},
       {{"--kernel", "blocked", "--problem", "eigh_py"}, 2, "", "unknown kernel `blocked` (problem"},
-      {{"--kernel", "none"}, 2, "", "known: eigh_py/lapack, qr_v2/blocked, qr_v2/lapack"},
+      {{"--kernel", "none"}, 2, "", "known: lapack (eigh_py), blocked (qr_v2), lapack (qr_v2)"},
       {{"--kernel", tree.path("no.so")}, 2, "", "no kernel plug-in at"},
       {{"--kernel", tree.path("bin/../bin")}, 2, "", "is no readable file"},
       {{"--kernel", "my.cu"}, 2, "", "cannot read the kernel `my.cu` (no readable file is there)"},

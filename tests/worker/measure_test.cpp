@@ -95,6 +95,19 @@ TEST_CASE("warm-up and checked pass open no capture range") {
   CHECK(bench.count("recheck") == 2);
 }
 
+TEST_CASE("a kernel that is wrong in its first call is not warmed up for") {
+  Bench bench;
+  bench.job.warm_up = StopLimits{200, 1e8};
+  bench.table.custom_kernel = [](void* state, const kbench_call* call) {
+    const int code = fake_custom_kernel(state, call);
+    *static_cast<float*>(call->outputs[1].data) = 1;
+    return code;
+  };
+  bench.run();
+  CHECK_THAT(bench.error, ContainsSubstring("H is no copy of A"));
+  CHECK(bench.kernel.calls == 1);
+}
+
 TEST_CASE("with the range off neither profiler calls nor NVTX are made") {
   for (const JobKind kind : {JobKind::measure, JobKind::profile}) {
     Bench bench;

@@ -29,6 +29,8 @@ const std::vector<Row> k_rows = {
     {"growing, then at rest", {500, 900, 1700, 1700, 1700, 1700}, 0},
     {"given back in between", {500, 900, 300, 900}, 0},
     {"too little to be told", {500, 505, 515, 535}, 0},
+    {"too little in few calls", {500, 520, 560}, 0},
+    {"enough in few calls", {500, 540, 580}, 80.0 / 30},
 };
 
 }  // namespace
