@@ -23,7 +23,7 @@ import termios
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = "docs/measurements/2026-12-01-h200/leaderboard-qr_v2-blocked.json"
 COLUMNS = 126
-PAGE_SIZE = "1500,2120"
+PAGE_SIZE = "1500,2400"
 STYLES = {"1": "font-weight:bold", "2": "fill:#6a737d", "31": "fill:#b31d28",
           "32": "fill:#1a7f37", "33": "fill:#8a5a00"}
 
@@ -88,7 +88,7 @@ def page_picture(kbench, png):
         subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu",
                         "--hide-scrollbars", "--force-color-profile=srgb",
                         f"--window-size={PAGE_SIZE}", f"--screenshot={png}", "file://" + page],
-                       check=True)
+                       check=True, stderr=subprocess.DEVNULL)
     if shutil.which("pngquant"):
         subprocess.run(["pngquant", "--force", "--speed", "1", "--strip", "--output", png, "32",
                         png], check=True)
