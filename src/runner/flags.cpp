@@ -322,6 +322,9 @@ const std::array k_flags = {
          }},
     Flag{"no-warmup", "", "leave out the warm-up repeats", k_timing,
          [](Options& o, Text text, Text source) { o.no_warmup = parse_switch(text, source); }},
+    Flag{"hash-inputs", "", "put the SHA-256 of every listed input into the JSON",
+         k_measuring | bit(Verb::test),
+         [](Options& o, Text text, Text source) { o.hash_inputs = parse_switch(text, source); }},
     Flag{"fresh-inputs", "auto|on|off",
          "other inputs in each timed repeat after the first (auto: on)", k_timing,
          [](Options& o, Text text, Text source) {
