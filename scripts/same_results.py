@@ -3,7 +3,8 @@
 
     scripts/same_results.py [--exact] FIRST.json OTHER.json...
 
-Cases, verdicts, seeds of the inputs and what was checked must be equal. For the worst residual the
+Cases, verdicts, seeds of the inputs, their hashes where both have them (`--hash-inputs`) and what was
+checked must be equal. For the worst residual the
 largest relative difference is shown, because devices of two models need not round alike; --exact
 wants every residual equal to the last bit. Says for each document how its cases were spread and how
 long they took one after the other.
@@ -27,6 +28,10 @@ def identity(case):
         "inputs": [entry["seed"] for entry in case["inputs"]],
         "residuals": sorted(case["residuals"]),
     }
+
+
+def hashes(case):
+    return [entry.get("sha256") for entry in case["inputs"]]
 
 
 def relative(a, b):
@@ -61,6 +66,9 @@ def main(paths):
         for a, b in zip(first["cases"], other["cases"]):
             if identity(a) != identity(b):
                 print(f"  case {a['index']} differs: {identity(a)} / {identity(b)}")
+                failed = True
+            if all(hashes(a)) and all(hashes(b)) and hashes(a) != hashes(b):
+                print(f"  case {a['index']} has other inputs: {hashes(a)} / {hashes(b)}")
                 failed = True
             if exact and a["residuals"] != b["residuals"]:
                 print(f"  case {a['index']}: {a['residuals']} / {b['residuals']}")

@@ -108,4 +108,15 @@ StopReason RoundRule::add(std::span<const double> log_ratios, double wall_s) {
   return rounds >= k_most_rounds ? StopReason::repeats : StopReason::none;
 }
 
+double RoundRule::most_left_s(double wall_s) const {
+  const auto rounds = static_cast<double>(ratios_.front().size());
+  const double each_s = wall_s / rounds;
+  const auto until = [&](std::int64_t end) {
+    return std::max(static_cast<double>(end) - rounds, 0.0) * each_s;
+  };
+  if (exact_ > 0) return until(exact_);
+  const double budget_s = std::max(k_budget_s - wall_s, until(least_));
+  return std::max(std::min({until(k_most_rounds), budget_s, k_most_wall_s - wall_s}), 0.0);
+}
+
 }  // namespace kbench

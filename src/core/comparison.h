@@ -68,6 +68,10 @@ class RoundRule {
 
   std::span<const double> log_ratios(std::size_t challenger) const { return ratios_[challenger]; }
 
+  /// Wall time until the rounds end at the latest, when each takes as long as those so far, of
+  /// which there is one at least.
+  double most_left_s(double wall_s) const;
+
  private:
   bool is_precise() const;
 

@@ -189,6 +189,7 @@ void fields(auto& visit, Is<Job> auto& m) {
   visit("together", m.together);
   visit("may_hold", m.may_hold);
   visit("range", m.range);
+  visit("hash_inputs", m.hash_inputs);
   visit("flush", m.flush);
   visit("trace", m.trace);
   visit("idle_time", m.idle_time);

@@ -117,6 +117,7 @@ struct Job {
   bool together = false;           ///< paced, and each timed repeat starts at a moment of a Turn
   bool may_hold = true;            ///< together: launches may be held back until that moment
   bool range = true;               ///< cudaProfilerStart/Stop and NVTX around the timed calls
+  bool hash_inputs = false;        ///< read the inputs back and tell their SHA-256
   bool fresh_inputs = false;       ///< other inputs in each repeat, and audit repeats among them
   std::uint64_t nonce = 0;         ///< of this run: fresh inputs and audit repeats follow from it
   double call_timeout_s = 0;       ///< per custom_kernel call; 0: 60 s on CUDA, 600 s on the host

@@ -44,6 +44,7 @@ Job make_case_job(const Start& start, const RunRecord& record, std::size_t i, st
   job.paced = job.together = options.together;
   job.may_hold = record.why_not_queued.empty();
   job.range = options.range;
+  job.hash_inputs = options.hash_inputs;
   job.flush = flush_of(options);
   // After the timed repeats of a case; in a leaderboard run nothing touches CUPTI.
   job.idle_time = mode.id == ModeId::benchmark && !options.together &&

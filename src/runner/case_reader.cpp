@@ -123,7 +123,8 @@ void read_checks(const Json& json, Reply& reply) {
   reply.worst_of_gate = number(json, "worst_of_gate");
   reply.worst_gate = text(json, "worst_gate");
   for (const Json& input : at(json, "inputs")) {
-    reply.inputs.push_back({integer(input, "seed"), "", "", number(input, "ms")});
+    reply.inputs.push_back(
+        {integer(input, "seed"), text(input, "sha256"), "", number(input, "ms")});
   }
 }
 

@@ -3,12 +3,14 @@
 // lives nor how its times are printed.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "core/text.h"
@@ -18,6 +20,7 @@
 #include "runner/comparison.h"
 #include "runner/document_file.h"
 #include "runner/nonce.h"
+#include "runner/progress.h"
 
 namespace kbench {
 namespace {
@@ -52,8 +55,13 @@ void require_one_device(const Arms& arms) {
 
 class Comparison {
  public:
-  Comparison(const Options& options, const Plan& plan, Arms& arms, Watch& watch)
-      : options_(options), plan_(plan), arms_(arms), watch_(watch) {}
+  Comparison(const Options& options, const Plan& plan, Arms& arms, Watch& watch,
+             std::optional<ProgressLine> progress)
+      : options_(options),
+        plan_(plan),
+        arms_(arms),
+        watch_(watch),
+        progress_(std::move(progress)) {}
 
   ExitCode execute();
 
@@ -62,8 +70,8 @@ class Comparison {
   void describe_kernels();
   Job make_job(const PlannedCase& planned) const;
   ComparedCase run_case(std::size_t i);
-  bool begin_all(const PlannedCase& planned, ComparedCase& row);
-  void play(ComparedCase& row);
+  bool begin_all(std::size_t i, ComparedCase& row);
+  void play(std::size_t i, ComparedCase& row);
   bool play_round(std::int64_t round, std::vector<double>& log_ratios, ComparedCase& row);
   void conclude_all(ComparedCase& row);
 
@@ -72,7 +80,10 @@ class Comparison {
   Arms& arms_;
   Watch& watch_;
   void save() const;
+  void show(const std::string& text);
+  void progress(std::size_t i, const std::function<std::string()>& tail);
 
+  std::optional<ProgressLine> progress_;
   ComparisonRecord record_;
   std::optional<DocumentFile> json_;
 };
@@ -123,13 +134,15 @@ Job Comparison::make_job(const PlannedCase& planned) const {
 }
 
 /// Sets the case up in one worker after the other. False when one of them failed.
-bool Comparison::begin_all(const PlannedCase& planned, ComparedCase& row) {
+bool Comparison::begin_all(std::size_t i, ComparedCase& row) {
+  const PlannedCase& planned = plan_.cases[i];
   for (std::size_t k = 0; k < arms_.size(); ++k) {
     std::string& error = row.times[k].error;
     if (watch_.must_stop()) {
       error = fmt::format("not run ({})", watch_.short_reason());
       return false;
     }
+    progress(i, [k] { return fmt::format("{} is set up and warmed up", kernel_letter(k)); });
     if (const auto words = arms_[k]->be_ready(planned.spec.problem, false)) error = *words;
     if (!error.empty()) return false;
     Job job = make_job(planned);
@@ -157,13 +170,16 @@ bool Comparison::play_round(std::int64_t round, std::vector<double>& log_ratios,
   return true;
 }
 
-void Comparison::play(ComparedCase& row) {
+void Comparison::play(std::size_t i, ComparedCase& row) {
   RoundRule rule(arms_.size() - 1, record_.level, options_.same, options_.repeats);
   std::vector<double> log_ratios(arms_.size() - 1);
   const Clock::time_point begin = Clock::now();
   for (std::int64_t round = 0; row.stop == StopReason::none; ++round) {
     if (!play_round(round, log_ratios, row)) return;
-    row.stop = rule.add(log_ratios, seconds_since(begin));
+    const double wall_s = seconds_since(begin);
+    row.stop = rule.add(log_ratios, wall_s);
+    // All workers wait for a turn now: nothing is being timed.
+    progress(i, [&] { return rounds_text(rule, arms_.size() - 1, wall_s); });
   }
   for (std::size_t k = 1; k < arms_.size(); ++k) {
     const Ratio ratio = ratio_of_pairs(rule.log_ratios(k - 1), record_.level);
@@ -191,9 +207,22 @@ ComparedCase Comparison::run_case(std::size_t i) {
   row.spec = planned.spec;
   row.case_index = planned.case_index;
   row.times.resize(arms_.size());
-  if (begin_all(planned, row)) play(row);
+  if (begin_all(i, row)) play(i, row);
   conclude_all(row);
   return row;
+}
+
+/// On stdout, with no progress line in its way.
+void Comparison::show(const std::string& text) {
+  if (progress_) progress_->wipe();
+  put(text);
+}
+
+void Comparison::progress(std::size_t i, const std::function<std::string()>& tail) {
+  if (!progress_) return;
+  progress_->draw_if_due([&](std::size_t width) {
+    return progress_text(i + 1, plan_.cases.size(), plan_.cases[i].spec.spec, tail(), width);
+  });
 }
 
 /// A pipe takes the final document only.
@@ -213,23 +242,23 @@ ExitCode Comparison::execute() {
                                  [](const auto& arm) { return arm->device().has_value(); });
   if (known) require_one_device(arms_);
   describe_kernels();
-  std::size_t spec_width = 4;
-  for (const PlannedCase& planned : plan_.cases) {
-    spec_width = std::max(spec_width, comparison_spec(planned.spec).size());
-  }
+  std::vector<Case> cases;
+  for (const PlannedCase& planned : plan_.cases) cases.push_back(planned.spec);
+  const ComparisonLayout layout =
+      comparison_layout(cases, text_style(STDOUT_FILENO, options_.color));
   if (!options_.json.empty()) json_.emplace("--json", options_.json);
   save();
-  put(comparison_heading(record_));
+  show(comparison_heading(record_, layout));
   for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
     record_.cases.push_back(run_case(i));
     describe_kernels();
-    put(comparison_row(record_, i, spec_width));
+    show(comparison_row(record_, i, layout));
     save();
   }
   add_means(record_);
   record_.finished = true;
   record_.exit_code = comparison_exit_code(record_);
-  put(comparison_footer(record_));
+  show(comparison_footer(record_, layout));
   save();
   for (const auto& arm : arms_) arm->finish();
   return record_.exit_code;
@@ -247,6 +276,7 @@ ExitCode compare(const Options& asked, Problems problems, const Session::Start& 
   }
   Options options = compare_options(asked);
   watch.limit(options.time_limit_s);
+  std::optional<ProgressLine> progress = stderr_progress(options, false);
   Arms arms;
   for (const std::string& kernel : options.words) {
     Options own = options;
@@ -256,12 +286,15 @@ ExitCode compare(const Options& asked, Problems problems, const Session::Start& 
   }
   const std::size_t telling = telling_kernel(options, problems);
   options.kernel = options.words[telling];
+  if (progress) {
+    progress->draw(fmt::format("{} kernels and their device are being prepared", arms.size()));
+  }
   const Plan plan = make_plan(
       options, problems, [&] { return arms[telling]->problem(); },
       [&watch] { return watch.must_stop(); });
   require_kernels_of_plan(options, plan);
   for (const auto& arm : arms) arm->build(plan);
-  return Comparison(options, plan, arms, watch).execute();
+  return Comparison(options, plan, arms, watch, std::move(progress)).execute();
 }
 
 }  // namespace kbench

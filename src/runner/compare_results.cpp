@@ -1,8 +1,8 @@
 // `kbench compare old.json new.json`: reads two results documents, refuses what is no comparison,
 // and prints the rest. Starts nothing.
 #include <fmt/core.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "core/text.h"
@@ -38,13 +38,13 @@ ExitCode compare_files(const Options& options) {
     require_other_file("--json", options.json, read, "results document");
   }
   if (!options.json.empty()) json.emplace("--json", options.json);
-  std::size_t width = 4;
-  for (const ComparedCase& row : record.cases) {
-    width = std::max(width, comparison_spec(row.spec).size());
-  }
-  put(comparison_heading(record));
-  for (std::size_t i = 0; i < record.cases.size(); ++i) put(comparison_row(record, i, width));
-  put(comparison_footer(record));
+  std::vector<Case> cases;
+  for (const ComparedCase& row : record.cases) cases.push_back(row.spec);
+  const ComparisonLayout layout =
+      comparison_layout(cases, text_style(STDOUT_FILENO, options.color));
+  put(comparison_heading(record, layout));
+  for (std::size_t i = 0; i < record.cases.size(); ++i) put(comparison_row(record, i, layout));
+  put(comparison_footer(record, layout));
   // The runs have their own exit codes; here only what was asked about fails.
   record.exit_code = options.fail_if_slower ? comparison_exit_code(record) : ExitCode::ok;
   if (json) json->save(comparison_document(record));

@@ -9,6 +9,7 @@
 #include "core/comparison.h"
 #include "core/message.h"
 #include "runner/machine.h"
+#include "runner/terminal.h"
 
 namespace kbench {
 
@@ -76,12 +77,22 @@ void add_means(ComparisonRecord& record);
 /// 112 when a kernel failed, or one is for certain slower than --fail-if-slower allows.
 ExitCode comparison_exit_code(const ComparisonRecord& record);
 
-/// The case line, made fit for a table.
-std::string comparison_spec(const Case& spec);
-std::string comparison_heading(const ComparisonRecord& record);
-/// The lines of case i; `spec_width` is that of the widest line of the run.
-std::string comparison_row(const ComparisonRecord& record, std::size_t i, std::size_t spec_width);
-std::string comparison_footer(const ComparisonRecord& record);
+/// Widths of one comparison's table, the same for all of its rows.
+struct ComparisonLayout {
+  TextStyle style;
+  std::size_t problem_width = 0;  ///< 0: all cases are of one problem
+  std::size_t spec_width = 4;
+  bool beside = true;  ///< figures stand beside the case's line, else in lines below it
+};
+ComparisonLayout comparison_layout(const std::vector<Case>& cases, const TextStyle& style);
+std::string comparison_heading(const ComparisonRecord& record, const ComparisonLayout& layout);
+/// The lines of case i.
+std::string comparison_row(const ComparisonRecord& record, std::size_t i,
+                           const ComparisonLayout& layout);
+std::string comparison_footer(const ComparisonRecord& record, const ComparisonLayout& layout);
+
+/// What a case is at after a round: `pair 37 | B/A 0.512 | up to 12 s left`.
+std::string rounds_text(const RoundRule& rule, std::size_t challengers, double wall_s);
 
 /// The document `kbench.comparison/1` (docs/comparing.md).
 std::string comparison_document(const ComparisonRecord& record);

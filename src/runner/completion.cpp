@@ -41,7 +41,10 @@ Completion completion_of(std::string_view name, std::string_view values) {
   if (name == "kernel" || name == "KERNEL") return {Values::kernels, {}};
   if (name == "problem" || name == "PROBLEM") return {Values::problems, {}};
   if (values == "DIR") return {Values::folders, {}};
-  if (name == "FILE" || values == "PATH" || values.ends_with(".npy")) return {Values::files, {}};
+  if (name == "FILE" || values == "PATH" || values.ends_with(".npy") ||
+      values.find(".json") != values.npos) {
+    return {Values::files, {}};
+  }
   std::vector<std::string_view> words = split(values);
   std::erase_if(words, [](std::string_view word) { return !is_word(word); });
   if (name == "device") words.push_back("cuda");
@@ -128,12 +131,20 @@ std::string bash_verb(const VerbRow& row) {
     values += fmt::format("        --{}) {}; return ;;\n", flag.name,
                           bash_values(completion_of(flag.name, flag.value)));
   }
-  const std::string_view argument = row.second_argument.empty() ? row.argument : "FILE";
+  const Completion first = completion_of(row.argument, row.argument_values);
+  // Which of two arguments is being written is not known: words of the first, or a file.
+  const std::string arguments =
+      row.second_argument.empty()
+          ? bash_values(first)
+          : fmt::format("COMPREPLY=($(compgen -f -W \"{}\" -- \"$cur\"))",
+                        first.kind == Values::problems
+                            ? fmt::format("$({})", k_problems)
+                            : fmt::format("{}", fmt::join(first.words, " ")));
   return fmt::format(
       "    {})\n      case $prev in\n{}      esac\n"
       "      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$cur\"))\n"
       "      else {}; fi ;;\n",
-      row.name, values, options, bash_values(completion_of(argument, row.argument_values)));
+      row.name, values, options, arguments);
 }
 
 std::string zsh_verb(const VerbRow& row) {
@@ -191,13 +202,15 @@ std::string zsh_completion() {
       "_kbench_problems() {{ compadd -- ${{(f)\"$({})\"}} }}\n"
       "_kbench() {{\n"
       "  local -a kbench_verbs=(\n{}  )\n"
-      "  if (( CURRENT == 2 )); then _describe verb kbench_verbs; return; fi\n"
-      "  local verb=${{words[2]}}\n"
-      "  shift words; (( CURRENT-- ))\n"
+      "  local -i at=2\n"
+      "  while (( at < CURRENT )) && [[ ' {} ' != *\" ${{words[at]}} \"* ]]; do (( at++ )); done\n"
+      "  if (( at == CURRENT )); then _describe verb kbench_verbs; return; fi\n"
+      "  local verb=${{words[at]}}\n"
+      "  words=(\"${{(@)words[at,-1]}}\"); (( CURRENT -= at - 1 ))\n"
       "  case $verb in\n{}  esac\n"
       "}}\n"
       "if [[ $funcstack[1] == _kbench ]]; then _kbench \"$@\"; else compdef _kbench kbench; fi\n",
-      k_kernels, k_problems, described, cases);
+      k_kernels, k_problems, described, verb_names(), cases);
 }
 
 }  // namespace kbench

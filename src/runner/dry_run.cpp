@@ -12,6 +12,8 @@
 #include "core/defaults.h"
 #include "core/text.h"
 #include "runner/compare_files.h"
+#include "runner/toolchain.h"
+#include "runner/user_kernel.h"
 
 namespace kbench {
 namespace {
@@ -187,9 +189,12 @@ ExitCode dry_run(const Options& options, Problems problems, JobMemory memory,
                  const std::function<bool()>& cancelled) {
   refuse_outputs(options);
   check_kernel(options, problems);
-  // Only the plug-in could say it, and nothing is loaded or compiled here: the case names decide.
-  const Plan plan = make_plan(
-      options, problems, [] { return std::string(); }, cancelled);
+  // A plug-in would say it, but nothing is loaded or compiled here: the source's text or the case
+  // names decide.
+  const auto problem = [&] {
+    return is_source_path(options.kernel) ? problem_in_source(options.kernel, problems) : "";
+  };
+  const Plan plan = make_plan(options, problems, problem, cancelled);
   std::optional<ResultsFile> resume, baseline;
   if (!options.resume.empty()) resume = read_results(options.resume);
   if (!options.baseline.empty()) baseline = read_results(options.baseline);

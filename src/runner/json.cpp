@@ -79,7 +79,9 @@ Json gates_json(const Reply& reply) {
 Json inputs_json(const Reply& reply) {
   Json inputs = Json::array();
   for (const InputRecord& input : reply.inputs) {
-    inputs.push_back({{"seed", input.seed}, {"ms", json_number(input.ms)}});
+    inputs.push_back({{"seed", input.seed},
+                      {"ms", json_number(input.ms)},
+                      {"sha256", json_text_or_null(input.sha256)}});
   }
   return inputs;
 }

@@ -255,10 +255,10 @@ void check_together(const VerbRow& row, const Options& options) {
                 "once); leave one out");
   }
   if (row.verb == Verb::compare) check_compared(options.words);
-  if (row.verb == Verb::report && (options.words.empty() || options.out.empty())) {
+  if (row.verb == Verb::report && options.words.empty()) {
     throw Error(
         ExitCode::usage,
-        "`kbench report` needs results and a file to write; give both, as in `kbench report "
+        "`kbench report` needs results; name a file that `--json` wrote, as in `kbench report "
         "results.json -o report.html`");
   }
   if (row.verb == Verb::generate && options.out.empty()) {

@@ -71,6 +71,7 @@ struct Options {
   std::string input;
   std::int64_t repeats = 0;  ///< 0: the stop rule decides
   bool no_warmup = false;
+  bool hash_inputs = false;
   FreshInputs fresh_inputs = FreshInputs::automatic;
   std::optional<std::uint64_t> nonce;  ///< absent: the run draws one
   Launch launch = Launch::as_called;

@@ -1,5 +1,6 @@
-// `kbench report`: results documents in, one page of HTML out. Starts nothing.
+// `kbench report`: results documents in, one page of HTML out, or their tables. Starts nothing.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -8,12 +9,58 @@
 #include "core/text.h"
 #include "runner/commands.h"
 #include "runner/document_file.h"
+#include "runner/report.h"
 #include "runner/report_page.h"
 #include "runner/results_file.h"
+#include "runner/resume.h"
 
 namespace kbench {
+namespace {
+
+/// A former run as a record, as far as a table shows it.
+RunRecord record_of(const Resume& former) {
+  const ResultsFile& file = former.file;
+  RunRecord record;
+  record.mode = find_mode(file.mode);
+  record.device = file.device;
+  record.warm_up = file.warm_up;
+  record.baseline = file.baseline;
+  record.cases = former.cases;
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    record.cases[i].over_baseline = file.cases[i].over_baseline;
+    record.cases[i].repeatable = false;  // the words say already how to reproduce it
+  }
+  return record;
+}
+
+/// What the run showed when it was made, in the width of this terminal.
+void print_table(const std::string& path, const TextStyle& style) {
+  const Resume former = read_resume(path);
+  const RunRecord record = record_of(former);
+  if (record.mode == nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("`{}` has no table (its mode is `{}`); give `-o PAGE.html` for a page",
+                            to_one_line(path), to_one_line(former.file.mode)));
+  }
+  const TableLayout layout = table_layout(record, style);
+  std::string text =
+      fmt::format("{} (kbench {}, {})\n", to_one_line(path),
+                  to_one_line(former.file.kbench_version), to_one_line(former.file.started));
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    text += table_heading(record, i, layout) + table_row(record, i, layout);
+  }
+  text += table_footer(record, layout);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
 
 ExitCode report(const Options& options, Problems problems) {
+  if (options.out.empty()) {
+    const TextStyle style = text_style(STDOUT_FILENO, options.color);
+    for (const std::string& path : options.words) print_table(path, style);
+    return ExitCode::ok;
+  }
   std::vector<ResultsFile> files;
   for (const std::string& path : options.words) {
     files.push_back(read_results(path));

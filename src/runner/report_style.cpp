@@ -12,7 +12,7 @@ std::string_view report_style() {
   --line: #323a43; --card: #181d23; --main: #6cb0ff; --good: #4ac26b; --bad: #ff7b72;
   --maybe: #e0b040; --zone: #6cb0ff2b; --other: #c297ff; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--paper);
+body { margin: 0 auto; padding: 1rem; max-width: 96rem; background: var(--paper);
   color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; margin: 0 0 .5rem; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "core/text.h"
 #include "runner/comparison.h"
@@ -136,7 +137,7 @@ std::string table_heading(const RunRecord& record, std::size_t i, const TableLay
     std::vector<std::string> names;
     for (const Column& column : figure_columns(!record.baseline.empty()))
       names.emplace_back(column.name);
-    columns += flow(names, text_column(layout), layout.style.width);
+    columns += flow(in_columns(std::move(names)), text_column(layout), layout.style.width);
   } else {
     columns += "result";
   }
@@ -150,8 +151,8 @@ std::string table_row(const RunRecord& record, std::size_t i, const TableLayout&
   if (row.reply.trace) return text + trace_text(row, layout.style.width);
   if (!row.summary) return text + judgement(layout, Paint::green, "pass", row.reply.message);
   if (!layout.beside) text.append(k_indent, ' ');
-  text += flow(figure_cells(row, layout.style, !record.baseline.empty()), text_column(layout),
-               layout.style.width) +
+  text += flow(in_columns(figure_cells(row, layout.style, !record.baseline.empty())),
+               text_column(layout), layout.style.width) +
           '\n';
   if (row.together) {
     std::vector<std::string> names;

@@ -77,23 +77,11 @@ std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& st
   return cells;
 }
 
-std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width) {
-  std::string text;
-  std::size_t column = indent;
+std::vector<std::string> in_columns(std::vector<std::string> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell = pad_left(cells[i], k_columns.at(i).width);
-    const std::size_t length = width_of(cell);
-    if (i > 0 && width > 0 && column + 2 + length > width) {
-      text.append("\n").append(indent, ' ');
-      column = indent;
-    } else if (i > 0) {
-      text += "  ";
-      column += 2;
-    }
-    text += cell;
-    column += length;
+    cells[i] = pad_left(cells[i], k_columns.at(i).width);
   }
-  return text;
+  return cells;
 }
 
 std::size_t figure_width(bool baseline) {

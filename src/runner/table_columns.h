@@ -23,9 +23,8 @@ std::span<const Column> figure_columns(bool baseline = false);
 std::vector<std::string> figure_cells(const CaseRecord& row, const TextStyle& style,
                                       bool baseline = false);
 
-/// Cells right-aligned in their columns, two blanks between; a cell that would end beyond the
-/// style's width begins a new line, indented by `indent`. The first line begins at that column too.
-std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width);
+/// Cells, or the names of the columns, right-aligned in their columns.
+std::vector<std::string> in_columns(std::vector<std::string> cells);
 /// Characters of all figure columns in one line.
 std::size_t figure_width(bool baseline = false);
 

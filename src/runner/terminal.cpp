@@ -74,6 +74,24 @@ std::string pad_left(const std::string& text, std::size_t width) {
   return have < width ? std::string(width - have, ' ') + text : text;
 }
 
+std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width) {
+  std::string text;
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t length = width_of(cells[i]);
+    if (i > 0 && width > 0 && column + 2 + length > width) {
+      text.append("\n").append(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      text += "  ";
+      column += 2;
+    }
+    text += cells[i];
+    column += length;
+  }
+  return text;
+}
+
 std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
   if (width == 0) return std::string(text);
   std::string lines;

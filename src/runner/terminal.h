@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,9 @@ std::string paint(const TextStyle& style, Paint how, std::string_view text);
 std::size_t width_of(std::string_view text);
 std::string pad(std::string text, std::size_t width);
 std::string pad_left(const std::string& text, std::size_t width);
+/// Cells with two blanks between; one that would end beyond `width` (0: none does) begins a new
+/// line, indented by `indent`. The first line begins at that column too.
+std::string flow(std::span<const std::string> cells, std::size_t indent, std::size_t width);
 /// Breaks at blanks so that each line, the first at column `indent`, ends before `width`; later
 /// lines are indented. A word that is longer stays whole. Unchanged for width 0.
 std::string wrap(std::string_view text, std::size_t indent, std::size_t width);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <utility>
@@ -65,6 +66,17 @@ void check_source(const std::string& path) {
                   to_one_line(path)));
 }
 
+std::string problem_in_source(const std::string& path, Problems problems) {
+  const std::optional<std::string> text = read_file(path);
+  std::string found;
+  for (const ProblemInfo* problem : problems) {
+    if (!text || !names(*text, problem->name)) continue;
+    if (!found.empty()) return "";
+    found = problem->name;
+  }
+  return found;
+}
+
 CompileResult compile_kernel(const std::string& source, const Options& options,
                              const std::string& architecture, Watch& watch) {
   CompileRequest request;
@@ -72,9 +84,17 @@ CompileResult compile_kernel(const std::string& source, const Options& options,
   request.extra_flags = options.nvcc_flags;
   request.architecture = architecture;
   request.header_folder = header_folder();
-  request.cancelled = [&watch] { return watch.must_stop(); };
-  CompileResult result = compile(request);
   const std::string name = to_one_line(source);
+  // Asked again and again while the compiler runs. Nobody should wonder for longer than a second.
+  const Watch::Clock::time_point said_at = Watch::Clock::now() + std::chrono::milliseconds(500);
+  request.cancelled = [&watch, &name, said_at, said = false]() mutable {
+    if (!said && Watch::Clock::now() > said_at) {
+      say(fmt::format("compiling {}", name));
+      said = true;
+    }
+    return watch.must_stop();
+  };
+  CompileResult result = compile(request);
   if (!result.ok) {
     say(result.error);
     say_words(result.output);
@@ -140,18 +160,6 @@ void UserKernel::build() {
   }
 }
 
-/// The one problem that the source names; a descriptor has to name it in either form.
-std::string UserKernel::problem_in_text() const {
-  const std::optional<std::string> text = read_file(source_);
-  std::string found;
-  for (const ProblemInfo* problem : problems_) {
-    if (!text || !names(*text, problem->name)) continue;
-    if (!found.empty()) return "";
-    found = problem->name;
-  }
-  return found;
-}
-
 /// The plug-in's place in the cache says nothing to whoever wrote the source.
 std::string UserKernel::name_source(std::string words) const {
   const std::size_t at = is_source() ? words.find(options_.kernel) : std::string::npos;
@@ -171,7 +179,7 @@ std::string UserKernel::ask_plugin() {
                                           failure->words, is_source() ? "source" : "plug-in");
     // The cases still have their lines and the run its verdict; their names tell the problem.
     error_ = words;
-    return is_source() ? problem_in_text() : "";
+    return is_source() ? problem_in_source(source_, problems_) : "";
   }
   greeting_ = std::get<Hello>(std::move(answer));
   if (greeting_->kernel) return greeting_->kernel->problem;
@@ -183,7 +191,7 @@ std::string UserKernel::ask_plugin() {
 
 std::string UserKernel::problem() {
   build();
-  return error_.empty() ? ask_plugin() : problem_in_text();
+  return error_.empty() ? ask_plugin() : problem_in_source(source_, problems_);
 }
 
 Start UserKernel::start(const Plan& plan) const {

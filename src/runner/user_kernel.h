@@ -16,9 +16,14 @@ namespace kbench {
 /// Throws Error(usage) when there is no readable source file at `path`.
 void check_source(const std::string& path);
 
+/// The one problem that the text of a kernel's source names; empty when it names none or several,
+/// or cannot be read.
+std::string problem_in_source(const std::string& path, Problems problems);
+
 /// Compiles `source` with the run's flags, or finds it in the cache, and says on stderr which of
-/// both and how long it took. When it does not compile, stderr has the reason and all that the
-/// compiler said. Ends with `watch`. Throws Error(usage) when there is no compiler.
+/// both and how long it took; what takes long is said as it begins. When it does not compile,
+/// stderr has the reason and all that the compiler said. Ends with `watch`. Throws Error(usage)
+/// when there is no compiler.
 CompileResult compile_kernel(const std::string& source, const Options& options,
                              const std::string& architecture, Watch& watch);
 
@@ -48,7 +53,6 @@ class UserKernel {
   std::string architecture();
   std::string ask_plugin();
   std::string name_source(std::string words) const;
-  std::string problem_in_text() const;
 
   Options options_;  // of the run; `kernel` becomes the plug-in's path
   Problems problems_;

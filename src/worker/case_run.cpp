@@ -90,6 +90,9 @@ void CaseRun::set_up() {
   arrays_.emplace(device_, problem_, job_.spec, kernel_.output_layout, count, holds);
   build_inputs(device_, problem_, job_.spec, job_.seeds, arrays_->pristine(), progress_,
                reply_.inputs);
+  if (job_.hash_inputs && !problem_.info().free_form) {
+    hash_inputs(device_, job_.spec, arrays_->pristine(), progress_, reply_.inputs);
+  }
   inputs_.emplace(device_, problem_, job_, arrays_->pristine());
   if (measures) reply_.fresh_inputs = inputs_->mode();
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/npy.h"
+#include "core/sha256.h"
 
 namespace kbench {
 namespace {
@@ -59,6 +60,16 @@ void build_inputs(Device& device, const Problem& problem, const Case& spec,
     }
     device.synchronize();
     records.push_back(InputRecord{seeds[j], "", "", ms_since(begin)});
+  }
+}
+
+void hash_inputs(Device& device, const Case& spec, std::span<float* const> arrays,
+                 const Progress& progress, std::vector<InputRecord>& records) {
+  KBENCH_ASSERT(records.size() == arrays.size());
+  for (std::size_t j = 0; j < arrays.size(); ++j) {
+    progress.own_code("hash", static_cast<std::int64_t>(j) + 1);
+    const std::vector<float> values = to_host(device, arrays[j], spec.batch * spec.n * spec.n);
+    records[j].sha256 = sha256_hex(values.data(), values.size() * sizeof(float));
   }
 }
 

@@ -19,4 +19,8 @@ void build_inputs(Device& device, const Problem& problem, const Case& spec,
                   std::span<const std::int64_t> seeds, std::span<float* const> arrays,
                   const Progress& progress, std::vector<InputRecord>& records);
 
+/// Reads each of the arrays back and puts its SHA-256 into its record.
+void hash_inputs(Device& device, const Case& spec, std::span<float* const> arrays,
+                 const Progress& progress, std::vector<InputRecord>& records);
+
 }  // namespace kbench

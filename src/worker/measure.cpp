@@ -52,7 +52,12 @@ constexpr int k_confirmations = 12;
 class Loop {
  public:
   Loop(CaseRun& run, const TurnSource& turns, const StartSource& starts)
-      : run_(run), turns_(turns), starts_(starts), device_(run.device()), window_(run), audit_times_(device_.info().kind) {}
+      : run_(run),
+        turns_(turns),
+        starts_(starts),
+        device_(run.device()),
+        window_(run),
+        audit_times_(device_.info().kind) {}
 
   void check();
   void measure();

@@ -186,3 +186,22 @@ TEST_CASE("rounds end by precision, time or number, and always after a mirrored 
   CHECK(rounds_until(0.5, 0, 7) == Answer{7, StopReason::repeats});
   CHECK(rounds_until(0, 100, 7) == Answer{7, StopReason::repeats});
 }
+
+TEST_CASE("the rounds of a case end at the latest by the rule that ends them first") {
+  struct Row {
+    std::int64_t exact;
+    int rounds;
+    double wall_s, left_s;
+  };
+  for (const Row& row : {Row{50, 10, 5, 20},   // forty rounds of half a second
+                         Row{0, 10, 1, 19},    // the budget of 20 s
+                         Row{0, 10, 10, 14},   // at least 24 rounds
+                         Row{0, 100, 2, 2},    // at most 200 rounds
+                         Row{0, 10, 110, 10},  // 120 s in any case
+                         Row{0, 30, 130, 0}}) {
+    CAPTURE(row.exact, row.rounds, row.wall_s);
+    RoundRule rule(1, 0.99, 0.01, row.exact);
+    for (int i = 0; i < row.rounds; ++i) rule.add(std::vector<double>{0.1}, 0);
+    CHECK(std::abs(rule.most_left_s(row.wall_s) - row.left_s) < 1e-9);
+  }
+}

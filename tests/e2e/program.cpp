@@ -20,10 +20,12 @@ namespace {
 
 constexpr int k_result_fd = 9;
 
-/// This environment with POPCORN_FD and without what would change a run.
+/// This environment with POPCORN_FD and without what would change a run. Tiny matrices gain nothing
+/// from OpenBLAS's threads, and on a busy machine every hand-over to one waits for its turn.
 Words environment(int result_fd) {
   Words words = {"POPCORN_FD=" + std::to_string(result_fd), "OMPI_ALLOW_RUN_AS_ROOT=1",
-                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1"};
+                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+                 "OPENBLAS_NUM_THREADS=1"};
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string word = *at;
     if (!word.starts_with("POPCORN_") && !word.starts_with("KBENCH_")) words.push_back(word);

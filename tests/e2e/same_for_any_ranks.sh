@@ -6,16 +6,25 @@ set -euo pipefail
 kbench=$1 mpirun=$2 source=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
-for kind in dense rankdef nearrank clustered band rowscale nearcollinear upper; do
-  echo "batch: 3; n: 33; cond: 1; seed: 77; case: $kind"
-done >"$work/cases.txt"
-"$kbench" test "$work/cases.txt" --problem qr_v2 --device host --json "$work/alone.json" >/dev/null
-"$kbench" test "$work/cases.txt" --problem qr_v2 --devices host,host --json "$work/two.json" >/dev/null
-for ranks in 1 2 3 4; do
-  "$mpirun" -n "$ranks" "$kbench" test "$work/cases.txt" --problem qr_v2 --device host \
-    --json "$work/$ranks.json" >/dev/null
+cases() {
+  local kind
+  for kind in "$@"; do echo "batch: 3; n: 33; cond: 1; seed: 77; case: $kind"; done
+}
+cases dense rankdef nearrank clustered band rowscale nearcollinear upper >"$work/qr_v2.txt"
+cases spectrum psd rankdef nearrank repeated clustered band rowscale >"$work/eigh_py.txt"
+
+for problem in qr_v2 eigh_py; do
+  run=("$kbench" test "$work/$problem.txt" --problem "$problem" --hash-inputs)
+  "${run[@]}" --device host --json "$work/alone.json" >/dev/null
+  "${run[@]}" --devices host,host --json "$work/two.json" >/dev/null
+  for ranks in 1 2 3 4; do
+    "$mpirun" -n "$ranks" "${run[@]}" --device host --json "$work/$ranks.json" >/dev/null
+  done
+  python3 -c 'import json, sys
+for case in json.load(open(sys.argv[1]))["cases"]:
+    assert [len(entry["sha256"]) for entry in case["inputs"]] == [64], case["inputs"]' "$work/4.json"
+  python3 "$source/scripts/same_results.py" --exact \
+    "$work/alone.json" "$work/two.json" "$work"/[1-4].json
 done
-python3 "$source/scripts/same_results.py" --exact \
-  "$work/alone.json" "$work/two.json" "$work"/[1-4].json

@@ -1,9 +1,15 @@
 // `kbench compare` of kernels: who has a turn when, what is said and when it fails.
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "catch.h"
 #include "kbench_process.h"
+#include "result_files.h"
+#include "runner/compare_files.h"
+
+using namespace kbench;
+using namespace kbench::test;
 
 namespace {
 
@@ -149,6 +155,53 @@ TEST_CASE("a kernel that fails is named, the others end their case, and the next
     CHECK_THAT(outcome.out,
                ContainsSubstring("1 same, 0 undecided, 1 not compared (a kernel failed)\n"));
   }
+}
+
+TEST_CASE("no line of a comparison is longer than the terminal and no figure is lost") {
+  const auto run_of = [](double first_ns, double second_ns) {
+    return read_back(some_run({measured_case(32, samples_around(first_ns)),
+                               measured_case(512, samples_around(second_ns)),
+                               failed_case(64,
+                                           "factor: the residual of matrix 3 is 7 where 2 is "
+                                           "the most that is allowed")}));
+  };
+  const ComparisonRecord record = compare_results(run_of(1000, 3e6), run_of(500, 3e6), 0.01);
+  std::vector<Case> cases;
+  for (const ComparedCase& row : record.cases) cases.push_back(row.spec);
+  for (const std::size_t width : {0u, 60u, 80u, 120u, 160u}) {
+    CAPTURE(width);
+    const ComparisonLayout layout = comparison_layout(cases, {width, true});
+    CHECK(layout.beside == (width == 0 || width >= 150));
+    std::string text = comparison_heading(record, layout);
+    for (std::size_t i = 0; i < record.cases.size(); ++i) {
+      text += comparison_row(record, i, layout);
+    }
+    text += comparison_footer(record, layout);
+    for (const char* part :
+         {"batch: 20; n: 512; cond: 1; seed: 43214", "A      1 us", "B    500 ns", "42 repeats",
+          "B/A 0.500", "\x1b[32mfaster (2x)\x1b[0m", "  same\n",
+          "\x1b[31mFAIL\x1b[0m  A (blocked): factor:", "is allowed\n", "times are medians;"}) {
+      CHECK_THAT(text, ContainsSubstring(part));
+    }
+    while (width > 0 && !text.empty()) {
+      const std::size_t end = text.find('\n');
+      CHECK(width_of(text.substr(0, end)) <= width);
+      text.erase(0, end + 1);
+    }
+  }
+}
+
+TEST_CASE("a comparison tells what it is at, on stderr and unless it is told not to") {
+  RoundRule rule(1, 0.99, 0.01, 0);
+  for (int i = 0; i < 10; ++i) rule.add(std::vector<double>{std::log(0.5)}, i);
+  CHECK(rounds_text(rule, 1, 10) == "pair 10 | B/A 0.5 | up to 14 s left");
+  Comparison comparison;
+  const Outcome outcome = comparison.run({"lapack", "blocked"}, k_dense);
+  CHECK(outcome.err == "2 kernels and their device are being prepared\n");
+  CHECK(comparison.run({"lapack", "blocked", "--quiet"}, k_dense).err.empty());
+  comparison.tree.write("kernels/qr_v2/blocked.so", "qr_v2 host 0.5");
+  CHECK_THAT(comparison.run({"lapack", "blocked", "--color", "always"}, k_dense).out,
+             ContainsSubstring("\x1b[32mfaster (2x)\x1b[0m\n"));
 }
 
 TEST_CASE("what cannot be compared is refused before anything runs") {

@@ -1,7 +1,9 @@
 // What is generated from the tables of verbs and flags: completion, the manual page, list --json;
 // and sweeps and filters as the command line takes them.
+#include <stdio.h>
 #include <stdlib.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -21,8 +23,43 @@ std::string offered(const Tree& tree, const std::string& words) {
                                ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_kbench\n"
                                "printf '%s\\n' \"${COMPREPLY[@]}\" > " +
                                tree.path("offered") + "\n");
-  REQUIRE(system(("bash " + script).c_str()) == 0);
+  REQUIRE(system(("cd " KBENCH_SOURCE_DIR " && bash " + script).c_str()) == 0);
   return tree.read("offered");
+}
+
+/// What an interactive zsh makes of a line and a tab. It runs on a terminal of its own, in which a
+/// key of the test's writes the line into a file.
+std::string made_by_zsh(const Tree& tree, const std::string& line) {
+  const std::string folder = tree.path("");
+  const std::string script =
+      tree.write("ask.zsh",
+                 "zmodload zsh/zpty\n"
+                 "zpty shell zsh -f -i\n"
+                 "zpty -w shell 'cd " +
+                     folder + "; PS1=; unsetopt beep; fpath=(" + folder +
+                     " $fpath)'\n"
+                     "zpty -w shell 'autoload -U compinit; compinit -u -d " +
+                     tree.path("dump") +
+                     "'\n"
+                     "zpty -w shell 'tell() { print -r -- \"$BUFFER\" > " +
+                     tree.path("made") +
+                     "; exit }'\n"
+                     "zpty -w shell 'zle -N tell; bindkey \"^X\" tell; print ready > " +
+                     tree.path("ready") +
+                     "'\n"
+                     "wait_for() { repeat 300; do [[ -s $1 ]] && return; zpty -r -t shell "
+                     ">/dev/null; sleep 0.1; done }\n"
+                     "wait_for " +
+                     tree.path("ready") +
+                     "\n"
+                     "zpty -w -n shell \"$1\"$'\\t\\x18'\n"
+                     "wait_for " +
+                     tree.path("made") +
+                     "\n"
+                     "zpty -d shell\n");
+  for (const char* name : {"made", "ready"}) std::filesystem::remove(tree.path(name));
+  REQUIRE(system(("zsh -f " + script + " '" + line + "'").c_str()) == 0);
+  return tree.read("made");
 }
 
 }  // namespace
@@ -37,9 +74,30 @@ TEST_CASE("bash offers verbs, the options of a verb and the values of an option"
   for (const Row& row :
        {Row{"kbench ben", "benchmark\n"}, Row{"kbench test --jso", "--json\n"},
         Row{"kbench --quiet list ke", "kernels\n"}, Row{"kbench test --color al", "always\n"},
-        Row{"kbench completion z", "zsh\n"}, Row{"kbench list --kern", "\n"}}) {
+        Row{"kbench completion z", "zsh\n"}, Row{"kbench list --kern", "\n"},
+        Row{"kbench profile-command nc", "ncu\n"},
+        Row{"kbench benchmark --baseline CMakeLi", "CMakeLists.txt\n"}}) {
     CAPTURE(row.words);
     CHECK(offered(tree, row.words) == row.offer);
+  }
+}
+
+TEST_CASE("zsh makes verbs, options and values of their first letters") {
+  if (system("command -v zsh >/dev/null") != 0) {
+    puts("SKIPPED: no zsh here; install zsh to have its completion tested");
+    return;
+  }
+  const Tree tree;
+  tree.write("_kbench", kbench_run(tree, {"completion", "zsh"}).out);
+  for (const auto& [line, made] :
+       {std::pair("kbench ben", "kbench benchmark \n"),
+        std::pair("kbench test --jso", "kbench test --json \n"),
+        std::pair("kbench --quiet list ke", "kbench --quiet list kernels \n"),
+        std::pair("kbench test --color al", "kbench test --color always \n"),
+        std::pair("kbench profile-command nc", "kbench profile-command ncu \n"),
+        std::pair("kbench list --kern", "kbench list --kern\n")}) {
+    CAPTURE(line);
+    CHECK(made_by_zsh(tree, line) == made);
   }
 }
 

@@ -52,6 +52,9 @@ TEST_CASE("a dry run prints lines, kernel and memory and runs nothing") {
         "time: 2 unknown (each is one call and its check; `--baseline RESULTS.json` tells more)\n");
   CHECK_THAT(dry(tree, {"test", file, "--problem", "qr_v2", "--device", "host"}).out,
              StartsWith("qr_v2: kernel lapack on host\n"));
+  const std::string source = tree.write("my.cpp", "KBENCH_SIMPLE_KERNEL(eigh_py, ...)");
+  CHECK_THAT(dry(tree, {"test", file, "--kernel", source}).out,
+             StartsWith("eigh_py: kernel " + source + "\n"));
   CHECK_THAT(dry(tree, {"test", file, "--problem", "qr_v2", "--kernel", "blocked"}).out,
              StartsWith("qr_v2: kernel blocked\n"));
 }

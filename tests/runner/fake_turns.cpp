@@ -87,7 +87,7 @@ void FakeTurns::begin_together(const Turn& turn) {
   is_prepared_ = !is_prepared_;
   if (is_prepared_) return send_(Ready{turn.token, 0, true});
   if (plays("onewaits") && reply_.samples_ns.size() == 1) wait_forever_();
-  reply_.starts.push_back({turn.start_ns, turn.start_ns + 200});
+  reply_.starts.push_back({turn.start_ns, turn.start_ns + (job_.may_hold ? 200 : 0)});
   reply_.samples_ns.push_back(sample() * (plays("oneslow") ? 5 : 1));
   send_(Ready{turn.token, reply_.samples_ns.back(), false});
 }

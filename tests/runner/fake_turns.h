@@ -11,9 +11,9 @@
 /// clock's noise, FAKE_SEED its seed. A third word in the kernel's file is the factor that its
 /// times have. Case `diesinturn` dies in its third turn, `lastwords` fails after the last one, and
 /// `badtime` has no sound time in the second, each in the kernel `blocked` alone. In a job that
-/// starts together a worker begins exactly when it is told to, and that of rank 1 alone waits for
-/// ever in its second repeat (`onewaits`), takes five times as long (`oneslow`) or fails at the end
-/// (`onewrong`).
+/// starts together a worker begins exactly when it is told to, and sees so 200 ns later where it
+/// may hold launches back; that of rank 1 alone waits for ever in its second repeat (`onewaits`),
+/// takes five times as long (`oneslow`) or fails at the end (`onewrong`).
 class FakeTurns {
  public:
   using Send = std::function<void(const kbench::Message&)>;

@@ -116,6 +116,24 @@ TEST_CASE("each warning says what, why and what to try") {
         "`--repeats 40` takes more");
 }
 
+TEST_CASE("what two events cost is warned of above 5 % of a repeat, all of its calls together") {
+  RunRecord record;
+  record.mode = find_mode("benchmark");
+  record.cases = {row_of(quiet())};
+  Reply& reply = record.cases[0].reply;
+  const double median = record.cases[0].summary->median;
+  reply.calls_per_repeat = 2;
+  reply.launch_costs.event_pair_ns = 0.05 * 2 * median;
+  CHECK(warnings_of(record, 0).empty());
+  reply.launch_costs.event_pair_ns = 0.06 * 2 * median;
+  const std::vector<Warning> warnings = warnings_of(record, 0);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].kind == "event cost");
+  CHECK(warnings[0].text ==
+        "two events with nothing between them show 120.4 ns already, 6 % of a repeat (the calls "
+        "are short); `--launch queued` shows how much the launches add");
+}
+
 TEST_CASE("a leak is a warning that names the memory") {
   struct Row {
     DeviceKind device;

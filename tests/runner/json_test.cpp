@@ -61,6 +61,7 @@ TEST_CASE("the document holds the machine, the device, the settings and every ca
   CHECK(good["kernel"]["name"] == "lapack");
   CHECK(good["kernel"]["source"].is_null());
   CHECK(good["inputs"][0]["ms"] == 1.5);
+  CHECK(good["inputs"][0]["sha256"].is_null());
   CHECK(good["comparable"] == true);
   CHECK(good["error"].is_null());
   CHECK(good["n"] == 4);

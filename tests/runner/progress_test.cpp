@@ -12,8 +12,8 @@ namespace {
 /// A reporter with a clock of its own and what it has put since the last look.
 struct Screen {
   explicit Screen(ProgressForm form)
-      : reporter(
-            form, 60, [this](const std::string& text) { put += text; }, [this] { return now; }) {
+      : reporter(ProgressLine(
+            form, 60, [this](const std::string& text) { put += text; }, [this] { return now; })) {
     record.mode = find_mode("benchmark");
     record.cases.resize(2);
     record.cases[0].spec.spec = "batch: 64; n: 32; cond: 1; seed: 1";
@@ -33,7 +33,7 @@ struct Screen {
   std::string look() { return std::exchange(put, ""); }
 
   RunRecord record;
-  ProgressReporter::Clock::time_point now{};
+  ProgressLine::Clock::time_point now{};
   std::string put;
   ProgressReporter reporter;
 };

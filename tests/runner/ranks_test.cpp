@@ -341,3 +341,21 @@ TEST_CASE("the workers of one process run together too", "[together]") {
   CHECK(row["stop"] == "repeats");
   CHECK(row["samples_ns"].size() == 4);
 }
+
+TEST_CASE("under a profiler the workers that run together hold nothing back", "[together]") {
+  const Tree tree;
+  const std::string file = tree.write("c.txt", cases({"dense"}));
+  for (const bool watched : {false, true}) {
+    std::map<std::string, std::string> environment;
+    if (watched) environment["NSYS_PROFILING_SESSION_ID"] = "1";
+    kbench_run(tree,
+               {"benchmark", file, "--problem", "qr_v2", "--together", "--repeats", "2",
+                "--devices", "host,host", "--json", tree.path("r.json")},
+               environment);
+    const json row = json::parse(tree.read("r.json"))["cases"][0];
+    const json start = row["together"]["workers"][1]["starts_ns"][0];
+    // The fake worker takes 200 ns to see that it was let go.
+    const std::int64_t width_ns = start[1].get<std::int64_t>() - start[0].get<std::int64_t>();
+    CHECK(width_ns == (watched ? 0 : 200));
+  }
+}

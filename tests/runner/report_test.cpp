@@ -123,8 +123,7 @@ TEST_CASE("kbench report writes the page and refuses to overwrite a result") {
       {{"report", results, "-o", page}, 0, ""},
       {{"report", results, results, "--out", page}, 0, ""},
       {{"-o", page, "report", results}, 0, ""},
-      {{"report", results}, 2, "needs results and a file to write"},
-      {{"report", "-o", page}, 2, "needs results and a file to write"},
+      {{"report", "-o", page}, 2, "`kbench report` needs results; name a file"},
       {{"report", results, "-o", results}, 2, "it is one of the results"},
       {{"report", results, "-o", tree.path("no/where.html")}, 2, "cannot write the results to"},
       {{"report", tree.write("b.json", "{}"), "-o", page}, 2, "is no results document"},
@@ -137,4 +136,27 @@ TEST_CASE("kbench report writes the page and refuses to overwrite a result") {
     if (row.status == 0) CHECK_THAT(outcome.out, ContainsSubstring("a.html"));
   }
   CHECK_THAT(tree.read("a.html"), StartsWith("<!DOCTYPE html>"));
+}
+
+TEST_CASE("kbench report without a page prints the tables that the runs showed") {
+  const Tree tree;
+  RunRecord run = some_run({measured_case(32, samples_around(1000)), failed_case(64, "wrong"),
+                            measured_case(128, {5e6, 6e6})});
+  run.cases[1].nonce = 77;
+  run.cases[0].over_baseline = Ratio{0.5, Interval{0.49, 0.51}};
+  run.cases[0].reply.idle = IdleTime{1000, 750};
+  run.cases[0].reply.launch_costs = {1280, 2700, 5400};
+  run.baseline = "old.json";
+  const std::string results = tree.write("a.json", json_document(run));
+  const TableLayout layout = table_layout(run, {});
+  std::string table = table_heading(run, 0, layout);
+  for (std::size_t i = 0; i < run.cases.size(); ++i) table += table_row(run, i, layout);
+  table += table_footer(run, layout);
+  const Outcome outcome = kbench_run(tree, {"report", results, results});
+  CHECK(outcome.status == 0);
+  const std::string first = results + " (kbench 0.1.0, 2026-11-30T20:15:19Z)\n" + table;
+  CHECK(outcome.out == first + first);
+  CHECK_THAT(kbench_run(tree, {"report", results, "--color", "always"}).out,
+             ContainsSubstring("\x1b[1m"));
+  CHECK(kbench_run(tree, {"report", tree.write("b.json", "{}")}).status == 2);
 }

@@ -32,7 +32,7 @@ CaseRecord full_case() {
   row.reply.warm_up_repeats = 7;
   row.reply.audit_repeats = 4;
   row.reply.audit_call_ns = 1100;
-  row.reply.inputs = {{43214, "", "", 1.5}, {43215, "", "", 2.5}};
+  row.reply.inputs = {{43214, "5e8a", "", 1.5}, {43215, "", "", 2.5}};
   row.reply.queued = QueuedFigures{HoldKind::delay, "waits for the device", 5e5, {800, 900}};
   row.reply.launch_costs = {1500, 2500, 6500};
   row.reply.clocks.before = ClockState{1980, 64, 693.5, 0x1000024};

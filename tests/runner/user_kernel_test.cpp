@@ -357,3 +357,21 @@ TEST_CASE("the time limit of the run ends the compiler") {
   CHECK(outcome.status == 112);
   CHECK_THAT(outcome.lines, ContainsSubstring("test.0.error: not run (time limit)\ncheck: fail\n"));
 }
+
+TEST_CASE("a compilation that takes long is said while it runs") {
+  const Tree tree;
+  const std::string fifo = tree.make_fifo("fifo"), source = tree.write("my.cpp", "text");
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  Kbench kbench(tree, {"build", source},
+                with(fake_compiler(tree, "qr_v2 host"), {{"FAKE_WAITS", fifo}}), {}, std::nullopt,
+                ends[1]);
+  close(ends[1]);
+  const pid_t compiler = read_processes(fifo).front();
+  std::string said;
+  for (char c = 0; c != '\n' && read(ends[0], &c, 1) == 1;) said += c;
+  CHECK(said == "compiling " + source + "\n");
+  kill(compiler, SIGCONT);
+  CHECK(kbench.wait().status == 0);
+  close(ends[0]);
+}

@@ -186,6 +186,27 @@ TEST_CASE("generate writes each input once and names it by its bits") {
   CHECK(worker.run(job)->inputs.at(0).path == job.out + "/case0.npy");
 }
 
+TEST_CASE("a job that is asked to names its inputs by the same bits as generate does") {
+  TemporaryFolder folder("hashes");
+  WorkerProcess worker;
+  const std::string path = plugin_path("good_row_major");
+  worker.set_up(setup_for(path));
+  Job written = make_job(JobKind::generate, path);
+  written.out = folder / "inputs";
+  written.seeds = {1, 2};
+  const std::vector<InputRecord> inputs = worker.run(written)->inputs;
+  for (const JobKind kind : {JobKind::check, JobKind::measure}) {
+    Job job = make_job(kind, path);
+    job.seeds = written.seeds;
+    CHECK(worker.run(job)->inputs.at(0).sha256.empty());
+    job.hash_inputs = true;
+    const std::optional<Reply> reply = worker.run(job);
+    CHECK(reply->error == "");
+    REQUIRE(reply->inputs.size() == 2);
+    for (std::size_t j = 0; j < 2; ++j) CHECK(reply->inputs[j].sha256 == inputs.at(j).sha256);
+  }
+}
+
 TEST_CASE("a user's own matrices are read, and refused where they do not fit the case") {
   TemporaryFolder folder("input");
   WorkerProcess worker;
