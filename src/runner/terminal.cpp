@@ -28,16 +28,21 @@ std::size_t terminal_width(int fd) {
   return width == 0 ? 80 : width;
 }
 
+/// Open MPI gives rank 0 a terminal of its own, wherever mpirun's output goes.
+bool shows_people(int fd) {
+  return isatty(fd) == 1 && std::getenv("OMPI_COMM_WORLD_RANK") == nullptr;
+}
+
 }  // namespace
 
 bool is_terminal(int fd) {
   const std::string_view kind = variable("TERM");
-  return isatty(fd) == 1 && !kind.empty() && kind != "dumb";
+  return shows_people(fd) && !kind.empty() && kind != "dumb";
 }
 
 TextStyle text_style(int fd, ColorChoice color) {
   TextStyle style;
-  if (isatty(fd) == 1) style.width = std::max(terminal_width(fd), k_narrowest);
+  if (shows_people(fd)) style.width = std::max(terminal_width(fd), k_narrowest);
   style.color = color == ColorChoice::automatic ? is_terminal(fd) && variable("NO_COLOR").empty()
                                                 : color == ColorChoice::always;
   return style;

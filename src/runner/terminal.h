@@ -16,7 +16,7 @@ struct TextStyle {
   bool color = false;
 };
 
-/// True for a terminal that moves its cursor (not `TERM=dumb`).
+/// True for a terminal that moves its cursor (not `TERM=dumb`, not that of a rank of Open MPI).
 bool is_terminal(int fd);
 
 /// Style for text on `fd`. Colours: as chosen, else on a terminal unless NO_COLOR is set and not

@@ -1,6 +1,10 @@
 // Widths, colours and line breaks of readable text.
 #include "runner/terminal.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "catch.h"
 
 using namespace kbench;
@@ -33,4 +37,18 @@ TEST_CASE("what is no terminal has no width and colours only when they are asked
   CHECK_FALSE(automatic.color);
   CHECK(text_style(-1, ColorChoice::always).color);
   CHECK_FALSE(text_style(-1, ColorChoice::never).color);
+}
+
+TEST_CASE("the terminal that Open MPI gives to a rank is none that people look at") {
+  const int fd = posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(fd >= 0);
+  setenv("TERM", "xterm", 1);
+  CHECK(is_terminal(fd));
+  CHECK(text_style(fd, ColorChoice::never).width >= 40);
+  setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  CHECK_FALSE(is_terminal(fd));
+  CHECK(text_style(fd, ColorChoice::automatic).width == 0);
+  CHECK_FALSE(text_style(fd, ColorChoice::automatic).color);
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  close(fd);
 }
