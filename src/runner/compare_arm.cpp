@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "runner/nonce.h"
 #include "runner/paths.h"
 #include "runner/say.h"
 #include "runner/toolchain.h"
@@ -85,6 +86,7 @@ std::optional<double> Arm::take(std::variant<Ready, Reply, Failure> answer) {
     if (reply_.worker_unusable) session_.end();
     if (reply_.kernel) info_ = *reply_.kernel;
     if (!reply_.passed) error_ = reply_.error.empty() ? "failed" : reply_.error;
+    if (!reply_.passed && reply_.fresh_inputs == "on") error_ += nonce_advice(nonce_);
     return std::nullopt;
   }
   error_ = std::get<Failure>(answer).words;
@@ -94,6 +96,7 @@ std::optional<double> Arm::take(std::variant<Ready, Reply, Failure> answer) {
 std::optional<std::string> Arm::begin(const Job& job) {
   error_.clear();
   reply_ = Reply{};
+  nonce_ = job.nonce;
   Job own = job;
   own.kernel_path = path_for(job.spec.problem);
   if (take(session_.begin(std::move(own)))) return std::nullopt;

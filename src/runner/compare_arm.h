@@ -61,7 +61,8 @@ class Arm {
   KernelInfo info_;
   Reply reply_;  // of the case that has ended
   std::string error_;
-  bool waits_ = false;  // for a turn
+  std::uint64_t nonce_ = 0;  // of the present case
+  bool waits_ = false;       // for a turn
 };
 
 }  // namespace kbench

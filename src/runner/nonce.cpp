@@ -29,4 +29,8 @@ std::string random_word(const char* purpose) {
   return word;
 }
 
+std::string nonce_advice(std::uint64_t nonce) {
+  return fmt::format("; reproduce with --nonce {}", nonce);
+}
+
 }  // namespace kbench

@@ -10,6 +10,9 @@ namespace kbench {
 /// At random, at most 53 bits, so that every reader of JSON keeps the number as it is.
 std::uint64_t draw_nonce();
 
+/// What is said behind a failure that fresh inputs may have brought about.
+std::string nonce_advice(std::uint64_t nonce);
+
 /// 32 hexadecimal digits. Throws Error(usage) naming `purpose` (`a token`) when the system has
 /// none.
 std::string random_word(const char* purpose);

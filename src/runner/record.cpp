@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "runner/nonce.h"
 
 namespace kbench {
 
@@ -36,7 +37,7 @@ std::string failure_text(const CaseRecord& row, std::size_t bytes) {
   if (row.fresh_inputs != "on" || !row.repeatable || !row.nonce) {
     return bytes == std::string::npos ? reason : shorten(to_one_line(reason), bytes);
   }
-  const std::string advice = fmt::format("; reproduce with --nonce {}", *row.nonce);
+  const std::string advice = nonce_advice(*row.nonce);
   if (bytes == std::string::npos) return reason + advice;
   // In a narrow place the reason is worth more than the way to see it again.
   if (bytes < 2 * advice.size()) return shorten(to_one_line(reason), bytes);

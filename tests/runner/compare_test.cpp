@@ -139,7 +139,7 @@ TEST_CASE("a kernel that fails is named, the others end their case, and the next
     std::string kind, words;
   };
   const Row rows[] = {
-      {"wrong", "FAIL  A (lapack): factor: matrix 3: 7 > 2"},
+      {"wrong", "FAIL  A (lapack): factor: matrix 3: 7 > 2; reproduce with --nonce "},
       {"segv", "FAIL  A (lapack): worker killed by SIGSEGV before replying"},
       {"diesinturn", "FAIL  B (blocked): worker killed by SIGKILL before replying"},
       {"lastwords", "FAIL  B (blocked): impossible time"},

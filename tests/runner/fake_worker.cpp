@@ -129,6 +129,7 @@ void fail_with(int socket, const Job& job, const std::string& error, bool unusab
   reply.token = job.token;
   reply.error = error;
   reply.worker_unusable = unusable;
+  if (job.kind == JobKind::measure) reply.fresh_inputs = job.fresh_inputs ? "on" : "off";
   send_message(socket, reply);
 }
 
