@@ -33,12 +33,12 @@ struct GramShared {
     double product[k_block][k_gram_pitch];  // Y, whose inverse M is; then R M; then U^-1
   };
   double mixed[k_block][k_gram_pitch];  // R on and above the diagonal, L strictly below; then U
-  double weights[k_block][k_block];     // the Cholesky factor C, then M; columns swizzled
+  double weights[k_block][k_block];     // G, then the Cholesky factor C, then M; columns swizzled
   alignas(16) Substitution by_c, by_l, by_y;
   double size[k_block];  // squared norm of each column
   double tau[k_block];
   double inverse_c[k_block], inverse_pivot[k_block];  // 1 / C_jj and its square
-  double sign[k_block];                               // R_j = sign_j C_j
+  double scale[k_block];                              // of a row of U, which makes it one of R
   double inverse[k_block];                            // 1 / Y_jj
 };
 
