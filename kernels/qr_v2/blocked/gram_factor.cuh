@@ -153,13 +153,18 @@ __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
   return block_any(doubt);
 }
 
-/// Keeps the panel's top rows in `mixed`.
-__device__ __forceinline__ void load_top(GramShared& shared, const float* panel, std::int64_t n,
+/// Keeps the panel's top rows in `mixed`; whether this thread saw one of their elements below the
+/// diagonal that is not 0.
+__device__ __forceinline__ bool load_top(GramShared& shared, const float* panel, std::int64_t n,
                                          int thread, int threads) {
+  bool below = false;
 #pragma unroll 4
   for (int k = thread; k < k_block * k_block; k += threads) {
-    shared.mixed[k / k_block][k % k_block] = panel[k / k_block * n + k % k_block];
+    const float x = panel[k / k_block * n + k % k_block];
+    below = below || (k / k_block > k % k_block && x != 0);
+    shared.mixed[k / k_block][k % k_block] = x;
   }
+  return below;
 }
 
 /// The Gram matrix into `weights`, on and above the diagonal blocks, and its diagonal.

@@ -265,8 +265,9 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
                       rows,
                       task.n % 4 == 0};
 
-  load_top(shared, tail.source, n, thread, Warps * 32);
-  const double* gram = sum_gram<Cluster, Warps>(shared, {tail.source, n, rows, tail.vector}, team);
+  const bool below = load_top(shared, tail.source, n, thread, Warps * 32);
+  const double* gram =
+      sum_gram<Cluster, Warps>(shared, {tail.source, n, rows, tail.vector}, below, team);
   const bool done = factor_gram(gram, shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return;
