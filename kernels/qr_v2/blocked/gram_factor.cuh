@@ -83,17 +83,17 @@ __device__ __forceinline__ void update_top(GramShared& shared, int base, int war
 
 /// The blocks of `side` beside the diagonal of an upper triangle's inverse from those on it:
 /// -I_1 Y_12 I_2. The product in between lies in `from` below its diagonal. `to(i, c)` is the
-/// element of the inverse.
-template <class To>
+/// element of the inverse; `barrier` is that of the team's warps.
+template <class To, class Barrier>
 __device__ __forceinline__ void join_inverses(double (&from)[k_block][k_gram_pitch], const To& to,
-                                              int side, const Team& team) {
+                                              int side, const Team& team, const Barrier& barrier) {
   const int line = team.lane / 4, inner = team.lane % 4, tiles = side / 8;
   const auto each_tile = [&](const auto& work) {
 #pragma unroll 1
     for (int t = team.warp; t < k_block / 2 / side * tiles * tiles; t += team.warps) {
       work(t / (tiles * tiles) * 2 * side, t / tiles % tiles * 8, t % tiles * 8);
     }
-    block_barrier();
+    barrier();
   };
   each_tile([&](int origin, int row, int column) {
     double sum[2] = {};
@@ -233,7 +233,7 @@ __device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shar
   const auto weight = [&](int i, int c) -> double& { return shared.weights[i][swizzled(i, c)]; };
 #pragma unroll 1
   for (int side = k_side; side < k_block; side *= 2) {
-    join_inverses(shared.product, weight, side, team);
+    join_inverses(shared.product, weight, side, team, block_barrier);
   }
   return !find_doubt(shared, thread);
 }
