@@ -154,20 +154,20 @@ __device__ __forceinline__ constexpr int tail_unit(int row, int unit) {
 
 /// Starts the copy of a warp's 16 rows from `base` on; rows outside become zero.
 __device__ __forceinline__ void fetch_tail(float4* to, const GramTail& tail, int base, int lane) {
-  const int unit = lane % 16;
+  const int unit = lane % 16, n = static_cast<int>(tail.n), left = tail.rows.end - base - lane / 16;
+  const float* from = tail.source + (base + lane / 16) * tail.n + unit * 4;  // read where inside
+  float4* at = to + tail_unit(lane / 16, unit);
+  if (tail.vector) {
 #pragma unroll
-  for (int line = 0; line < 16; line += 2) {
-    const int row = base + line + lane / 16;
-    const bool inside = row < tail.rows.end;
-    const float* from = tail.source + (inside ? row : 0) * tail.n + unit * 4;
-    float4* at = to + tail_unit(line + lane / 16, unit);
-    if (tail.vector) {
-      copy_async(at, from, inside);
-    } else {
-#pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        copy_async_word(reinterpret_cast<float*>(at) + c, from + c, inside);
-      }
+    for (int line = 0; line < 16; line += 2) {
+      copy_async(at + line * (k_block / 4), from + line * n, line < left);
+    }
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < 32; ++k) {
+      const int line = k / 4 * 2, c = k % 4;
+      copy_async_word(reinterpret_cast<float*>(at + line * (k_block / 4)) + c, from + line * n + c,
+                      line < left);
     }
   }
   copy_commit();
@@ -193,7 +193,7 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, float4* own, Gr
   for (int base = first_tail_row(tail, team); base < tail.rows.end; base += team.warps * 16) {
     copy_wait<0>();
     warp_barrier();
-    float p[2][4][4];
+    double p[2][4][4];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -205,11 +205,12 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, float4* own, Gr
     }
     warp_barrier();
     fetch_tail(own, tail, base + team.warps * 16, team.lane);
-#pragma unroll
+#pragma unroll 1
     for (int u = 0; u < 4; ++u) {
       double v[2][4] = {};  // e, then value and half as the product has them
 #pragma unroll
-      for (int q = 0; q <= u; ++q) {
+      for (int q = 0; q < 4; ++q) {
+        if (q > u) break;
 #pragma unroll
         for (int s = 0; s < 4; s += 2) {
 #pragma unroll
