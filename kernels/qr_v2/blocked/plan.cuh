@@ -235,7 +235,7 @@ inline int apply_residents(const Plan& plan, std::int64_t blocks) {
                                               : k_blocks_per_multiprocessor;
 }
 
-template <int K, int CG, int RG>
+template <int K, int CG, int RG, bool Ahead = false>
 void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& most,
                   bool uses_flags) {
   constexpr int columns = CG * k_warp_columns, chunk_rows = RG * k_tile_rows;
@@ -247,20 +247,20 @@ void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mo
   launch.reads_input = row == 0;
   launch.uses_flags = uses_flags;
   launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, most);
-  launch.threads = k_apply_threads;
-  launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
-                             : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
-  const int fixed = apply_fixed_bytes<K, RG>(RG * launch.ranks > 1);
+  launch.threads = CG * RG * 32;
+  launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true, Ahead>)
+                             : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false, Ahead>);
+  const int fixed = apply_fixed_bytes<K, CG, RG, Ahead>(RG * launch.ranks > 1);
   launch.blocks = plan.batch * strips * launch.ranks;
   const int share = plan.device.shared_per_multiprocessor / apply_residents(plan, launch.blocks) -
                     plan.device.shared_reserved_per_block;
   const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
   const int per_rank = (chunks + launch.ranks - 1) / launch.ranks;
-  const int room = (budget - fixed) / k_chunk_bytes;
+  const int room = (budget - fixed) / k_chunk_bytes<CG, RG>;
   const int wanted = room < per_rank ? room : per_rank;
-  const int least = per_rank < k_stages<K, RG> ? per_rank : k_stages<K, RG>;
+  const int least = per_rank < k_stages<RG> ? per_rank : k_stages<RG>;
   const int slots = wanted < least ? least : wanted;
-  launch.shared_bytes = fixed + slots * k_chunk_bytes;
+  launch.shared_bytes = fixed + slots * k_chunk_bytes<CG, RG>;
   launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr,      n,
                   row,     begin,   end,     strips,  launch.ranks, slots};
   plan.launches.push_back(launch);
@@ -290,10 +290,11 @@ inline void add_leftover(Plan& plan, int column) {
                             : reinterpret_cast<const void*>(&factor_leftover<false, false>);
   launch.panel = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
                   n,       column,  ranks,   false,   true};
-  const int slots = k_stages<k_panel, 4>;
+  const int slots = k_stages<4>;
   launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr, n,
                   column,  middle,  end,     1,       ranks,   slots};
-  const int apply_bytes = apply_fixed_bytes<k_panel, 4>(true) + slots * k_chunk_bytes;
+  const int apply_bytes =
+      apply_fixed_bytes<k_panel, 1, 4, false>(true) + slots * k_chunk_bytes<1, 4>;
   const int panel_bytes = static_cast<int>(sizeof(PanelShared));
   launch.shared_bytes = panel_bytes > apply_bytes ? panel_bytes : apply_bytes;
   plan.launches.push_back(launch);
@@ -325,6 +326,18 @@ inline void add_gram_block(Plan& plan, int column) {
   add_leftover(plan, column);
 }
 
+/// The block at `column` applied to the next one's columns. The rows of a strip are shared by as
+/// many blocks as may be, of eight warps where such blocks take half of the device at most: two of
+/// them do not fit a multiprocessor, and clusters do not fill every one.
+inline void add_strip_ahead(Plan& plan, int column, int begin, int end) {
+  const std::int64_t strips = plan.batch * k_block / k_warp_columns;
+  if (2 * strips * k_max_ranks <= plan.device.multiprocessors) {
+    add_apply_as<k_block, 1, 8, true>(plan, column, begin, end, {k_max_ranks, 1, 0}, false);
+  } else {
+    add_apply_as<k_block, 1, 4, true>(plan, column, begin, end, {k_max_ranks, 2, 0}, false);
+  }
+}
+
 /// The block at `column` applied to all columns that follow. Looking ahead, the next block's
 /// columns come first, and while the others follow it is factored into the other copy.
 inline void add_block_apply(Plan& plan, int column) {
@@ -337,7 +350,7 @@ inline void add_block_apply(Plan& plan, int column) {
     plan.launches[first].copy = copy;
     return;
   }
-  add_apply_as<k_block, 1, 4>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
+  add_strip_ahead(plan, column, end, next);
   add_gram_block(plan, end);
   const std::size_t last = plan.launches.size();
   const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - end));
