@@ -272,9 +272,9 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
                       rows,
                       task.n % 4 == 0};
 
-  const bool below = load_top(shared, tail.source, n, thread, Warps * 32);
-  const double* gram =
-      sum_gram<Cluster, Warps>(shared, {tail.source, n, rows, tail.vector}, below, team);
+  const double* gram = sum_gram<Cluster, Warps>(
+      shared, {tail.source, n, rows, tail.vector},
+      [&] { return load_top(shared, tail.source, n, thread, Warps * 32); }, team);
   // T is found by the last block, which has the fewest rows: by half of its warps beside the tail,
   // or by all of them after it.
   const bool last = team.rank == team.ranks - 1, beside = Warps > k_gram_warps && last;

@@ -202,11 +202,11 @@ __device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
 __device__ __forceinline__ int gram_half(int warp) { return (warp ^ warp >> 2) & 1; }
 
 /// The Gram matrix of the whole panel, the same bits in all blocks of the team; where it lies.
-/// `below`: whether this thread knows of an element below the diagonal, in the top rows, that is
-/// not 0.
-template <bool Cluster, int Warps>
+/// `look_at_top`, called once the first copies are under way: whether this thread saw an element
+/// below the diagonal, in the top rows, that is not 0.
+template <bool Cluster, int Warps, class LookAtTop>
 __device__ __forceinline__ const double* sum_gram(GramShared& shared, const GramWalk& walk,
-                                                  bool below, const Team& team) {
+                                                  const LookAtTop& look_at_top, const Team& team) {
   constexpr int threads = Warps * 32, splits = Warps / 2;
   const int thread = team.warp * 32 + team.lane, split = team.warp / 2;
   const bool outer = gram_half(team.warp) == 0;
@@ -214,6 +214,7 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
   GramFeed<threads> feed(walk, ring, thread);
 #pragma unroll 1
   for (int stage = 0; stage < k_gram_stages - 1; ++stage) feed.fetch(stage);
+  const bool below = look_at_top();
   const GramPlace place(ring, split * 8, team.lane);
   double sum[k_gram_products][4] = {};
   unsigned seen = 0;
