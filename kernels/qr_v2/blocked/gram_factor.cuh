@@ -167,25 +167,6 @@ __device__ __forceinline__ bool load_top(GramShared& shared, const float* panel,
   return below;
 }
 
-/// The Gram matrix into `weights`, on and above the diagonal blocks, and its diagonal.
-__device__ __forceinline__ void take_gram(const double* gram, GramShared& shared,
-                                          const Team& team) {
-#pragma unroll 1
-  for (int tile = team.warp; tile < k_gram_tiles; tile += team.warps) {
-    int second = tile, first = 0;
-    for (; second >= 8 - first; ++first) second -= 8 - first;
-    second += first;
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const double value = gram[tile * 64 + 2 * team.lane + e];
-      const int i = team.lane / 4 * 8 + first, c = (team.lane % 4 * 2 + e) * 8 + second;
-      if (i / k_side <= c / k_side) shared.weights[i][swizzled(i, c)] = value;
-      if (i / k_side >= c / k_side && first < second) shared.weights[c][swizzled(c, i)] = value;
-      if (i == c) shared.size[i] = value;
-    }
-  }
-}
-
 /// C in the diagonal block at `base`, L and Y in the one before it, and what lies beside and below
 /// them. The two warps inside the blocks have, where there are more than eight, a quarter of the
 /// multiprocessor each; those that follow share the other two.
@@ -204,22 +185,23 @@ __device__ __forceinline__ void factor_block(GramShared& shared, int base, const
   }
 }
 
-/// From the Gram matrix and the top rows in `mixed` to R and L there, weights and tau; false if
-/// the panel has to be factored from its columns instead. Called by all threads of the block;
-/// `gram` is used up.
-__device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shared,
-                                            const Team& team) {
+/// From the Gram matrix in `weights` and the top rows in `mixed` to R and L there, weights and tau;
+/// false if the panel has to be factored from its columns instead. Called by all threads of the
+/// block.
+__device__ __forceinline__ bool factor_gram(GramShared& shared, const Team& team) {
   const int thread = team.warp * 32 + team.lane;
-  if (gram[k_below] == 0) {
+  if (shared.below == 0) {
     keep_triangle(shared, thread, team.warps * 32);
     block_barrier();
     return true;
   }
-  take_gram(gram, shared, team);
-  block_barrier();
   const int half = team.warps / 2;
 #pragma unroll 1
   for (int turn = 0; turn <= k_block / k_side; ++turn) {
+    if (turn == 0 && thread / k_block == 2) {  // warps without work
+      const int i = thread % k_block;
+      shared.size[i] = shared.weights[i][swizzled(i, i)];
+    }
     factor_block(shared, turn * k_side, team);
     block_barrier();
     if (thread < k_side * k_side) keep_diagonal(shared, turn * k_side, thread);

@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
                       rows,
                       task.n % 4 == 0};
 
-  const double* gram = sum_gram<Cluster, Warps>(
+  sum_gram<Cluster, Warps>(
       shared, {tail.source, n, rows, tail.vector},
       [&] { return load_top(shared, tail.source, n, thread, Warps * 32); }, team);
   // T is found by the last block, which has the fewest rows: by half of its warps beside the tail,
@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
   const Team on_tail{team.lane, team.warp, beside ? Warps / 2 : Warps, team.rank, team.ranks};
   float4* own = tail_rows<Warps>(shared, team.warp);
   if (Warps > k_gram_warps) fetch_tail(own, tail, first_tail_row(tail, on_tail), team.lane);
-  const bool done = factor_gram(gram, shared, team);
+  const bool done = factor_gram(shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
   if (!done) return copy_wait<0>();
   if (team.rank == 0) {

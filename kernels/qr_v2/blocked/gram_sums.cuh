@@ -19,9 +19,8 @@ constexpr int k_gram_splits = 2;           // copies of the sums
 constexpr int k_gram_products = 10;        // of 16 x 8, by one warp: half of them
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
 constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
-constexpr int k_gram_values = k_gram_tiles * 64 + 2;
-constexpr int k_below = k_gram_tiles * 64;  // this value is not 0 if the panel is not triangular
-constexpr int k_side = 16;                  // columns of a diagonal block
+constexpr int k_gram_values = k_gram_tiles * 64;
+constexpr int k_side = 16;  // columns of a diagonal block
 
 /// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) +
 /// h; what lies beyond the block is never set and multiplies what is never used.
@@ -30,8 +29,8 @@ using Substitution = double[k_side][2][k_side / 2];
 /// Shared memory of a Gram panel. The union separates what no two phases need at once.
 struct GramShared {
   union {
-    double sums[k_gram_splits][k_gram_values];
-    double product[k_block][k_gram_pitch];  // Y, whose inverse M is; then R M; then U^-1
+    double sums[k_gram_splits][k_gram_values + 2];  // the last ones: `below` of a block
+    double product[k_block][k_gram_pitch];          // Y, whose inverse M is; then R M; then U^-1
   };
   double weights[k_block][k_block];     // G, then the Cholesky factor C, then M; columns swizzled
   double mixed[k_block][k_gram_pitch];  // R on and above the diagonal, L strictly below; then U
@@ -41,6 +40,7 @@ struct GramShared {
   double inverse_c[k_block], inverse_pivot[k_block];  // 1 / C_jj and its square
   double scale[k_block];                              // of a row of U, which makes it one of R
   double inverse[k_block];                            // 1 / Y_jj
+  double below;  // not 0 if the panel has anything but zeros below its diagonal
 };
 
 /// Rows [begin, end) of a panel, counted from its first row: those of one block of the team.
@@ -51,11 +51,6 @@ struct GramRows {
 /// Tile t holds the columns 8 g + t, g = 0 .. 7, so that a lane reads 8 neighbours of one row.
 __host__ __device__ constexpr int gram_tile(int first, int second) {
   return first * 8 - first * (first - 1) / 2 + second - first;
-}
-__device__ __forceinline__ int gram_index(int i, int j) {
-  const int first = i % 8, second = j % 8;
-  return first <= second ? gram_tile(first, second) * 64 + i / 8 * 8 + j / 8
-                         : gram_tile(second, first) * 64 + j / 8 * 8 + i / 8;
 }
 
 /// Column of `weights` in shared memory: lanes that read a fragment of them meet no bank twice.
@@ -179,7 +174,7 @@ __device__ __forceinline__ void add_products(double (&sum)[k_gram_products][4], 
 
 /// One warp's products into its copy of the sums, as the first or added to what is there.
 template <int Half>
-__device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
+__device__ __forceinline__ void put_sums(double (&to)[k_gram_values + 2],
                                          const double (&sum)[k_gram_products][4], int lane,
                                          bool first) {
 #pragma unroll
@@ -201,12 +196,52 @@ __device__ __forceinline__ void put_sums(double (&to)[k_gram_values],
 /// Which half of the products a warp adds up: each quarter of the multiprocessor has both.
 __device__ __forceinline__ int gram_half(int warp) { return (warp ^ warp >> 2) & 1; }
 
-/// The Gram matrix of the whole panel, the same bits in all blocks of the team; where it lies.
+/// The place of element k of the sums in G, on or above the diagonal; null where a tile has it
+/// twice.
+__device__ __forceinline__ double* gram_place(GramShared& shared, int k) {
+  if (k == k_gram_values) return &shared.below;
+  int second = k / 64, first = 0;
+#pragma unroll
+  for (int t = 1; t < 8; ++t) first += second >= gram_tile(t, t);
+  second += first - gram_tile(first, first);
+  const int i = k % 64 / 8 * 8 + first, c = k % 8 * 8 + second;
+  if (first == second && i > c) return nullptr;
+  const int row = i < c ? i : c, column = i < c ? c : i;
+  return &shared.weights[row][swizzled(row, column)];
+}
+
+/// Adds the first copies of the blocks of a cluster, a share each, into the place of all of them.
+__device__ __forceinline__ void add_blocks(GramShared& shared, int thread, int threads,
+                                           const Team& team) {
+  cluster_barrier();
+  const int share = (k_gram_values + team.ranks) / team.ranks, first = team.rank * share;
+  const int end = first + share <= k_gram_values ? first + share : k_gram_values + 1;
+#pragma unroll 1
+  for (int k = first + thread; k < end; k += threads) {
+    double parts[k_max_ranks];
+#pragma unroll
+    for (int rank = 0; rank < k_max_ranks; ++rank) {
+      parts[rank] = rank < team.ranks ? load_twin(&shared.sums[0][k], rank) : 0;
+    }
+    double sum = 0;
+#pragma unroll
+    for (int rank = 0; rank < k_max_ranks; ++rank) sum += parts[rank];
+    double* at = gram_place(shared, k);
+#pragma unroll
+    for (int rank = 0; rank < k_max_ranks; ++rank) {
+      if (rank < team.ranks && at != nullptr) store_twin(at, rank, sum);
+    }
+  }
+  cluster_barrier();
+}
+
+/// The Gram matrix of the whole panel, the same bits in all blocks of the team, into `weights` on
+/// and above the diagonal; and `below`.
 /// `look_at_top`, called once the first copies are under way: whether this thread saw an element
 /// below the diagonal, in the top rows, that is not 0.
 template <bool Cluster, int Warps, class LookAtTop>
-__device__ __forceinline__ const double* sum_gram(GramShared& shared, const GramWalk& walk,
-                                                  const LookAtTop& look_at_top, const Team& team) {
+__device__ __forceinline__ void sum_gram(GramShared& shared, const GramWalk& walk,
+                                         const LookAtTop& look_at_top, const Team& team) {
   constexpr int threads = Warps * 32, splits = Warps / 2;
   const int thread = team.warp * 32 + team.lane, split = team.warp / 2;
   const bool outer = gram_half(team.warp) == 0;
@@ -255,34 +290,20 @@ __device__ __forceinline__ const double* sum_gram(GramShared& shared, const Gram
     block_barrier();
   }
   const bool any = block_any(below || (seen & 0x7fffffffu) != 0);
+  if constexpr (Cluster) {
+    if (thread == 0) shared.sums[0][k_gram_values] = any ? 1 : 0;
 #pragma unroll 3
-  for (int k = thread; k < k_below; k += threads) shared.sums[0][k] += shared.sums[1][k];
-  if (thread == 0) shared.sums[0][k_below] = any ? 1 : 0;
-  if constexpr (!Cluster) {
-    block_barrier();
-    return shared.sums[0];
-  }
-  cluster_barrier();
-  const int share = (k_gram_values + team.ranks - 1) / team.ranks;
-  const int end =
-      (team.rank + 1) * share < k_gram_values - 1 ? (team.rank + 1) * share : k_gram_values - 1;
+    for (int k = thread; k < k_gram_values; k += threads) shared.sums[0][k] += shared.sums[1][k];
+    add_blocks(shared, thread, threads, team);
+  } else {
+    if (thread == 0) shared.below = any ? 1 : 0;
 #pragma unroll 1
-  for (int k = team.rank * share + thread; k < end; k += threads) {
-    double parts[k_max_ranks];
-#pragma unroll
-    for (int rank = 0; rank < k_max_ranks; ++rank) {
-      parts[rank] = rank < team.ranks ? load_twin(&shared.sums[0][k], rank) : 0;
+    for (int k = thread; k < k_gram_values; k += threads) {
+      double* at = gram_place(shared, k);
+      if (at != nullptr) *at = shared.sums[0][k] + shared.sums[1][k];
     }
-    double sum = 0;
-#pragma unroll
-    for (int rank = 0; rank < k_max_ranks; ++rank) sum += parts[rank];
-#pragma unroll
-    for (int rank = 0; rank < k_max_ranks; ++rank) {
-      if (rank < team.ranks) store_twin(&shared.sums[1][k], rank, sum);
-    }
+    block_barrier();
   }
-  cluster_barrier();
-  return shared.sums[1];
 }
 
 }  // namespace blocked
