@@ -179,6 +179,15 @@ TEST_CASE("panels ahead of the updates factor within the gates, in a copy of the
   }
 }
 
+TEST_CASE("launches that touch the same memory have an order, looking ahead or not") {
+  for (const int n : {129, 193, 332, 2048, 4097, 4163}) {
+    for (const bool look_ahead : {false, true}) {
+      CAPTURE(n, look_ahead);
+      CHECK(unordered_launches(2, n, {132, true, true, look_ahead}) == "");
+    }
+  }
+}
+
 TEST_CASE("a strip ahead of numbers too small for their low parts is applied within the gates") {
   const int n = 197;
   for (const float scale : {0x1p-64f, 0x1p-128f}) {

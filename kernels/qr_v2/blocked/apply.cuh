@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(CG* RG * 32, CG* RG == 4 ? 3 : 1)
     apply_block(const ApplyTask task) {
   const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
   const std::int64_t matrix = strip / task.strips;
-  if (!is_left_over(task.doubtful, matrix)) return;
+  if (task.doubtful != nullptr && is_left_over(task.doubtful, matrix) == task.settled) return;
   apply_strip<K, CG, RG, Vector, Ahead>(task, matrix, static_cast<int>(strip % task.strips),
                                         static_cast<int>(blockIdx.x % task.ranks));
 }

@@ -26,9 +26,10 @@ struct ApplyTask {
   int n;
   int row;
   int begin, end;
-  int strips;  // of CG * 32 columns
-  int ranks;   // blocks that share the rows of a strip
-  int slots;   // chunks of C that shared memory holds: k_stages or all of a block's, or more
+  int strips;    // of CG * 32 columns
+  int ranks;     // blocks that share the rows of a strip
+  int slots;     // chunks of C that shared memory holds: k_stages or all of a block's, or more
+  bool settled;  // with `doubtful`: the matrices without the mark instead of those with it
 };
 
 template <int K, int RG>
