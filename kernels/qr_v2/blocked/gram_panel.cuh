@@ -22,19 +22,32 @@ __device__ __forceinline__ void each_upper_tile(const Team& team, const Work& wo
   }
 }
 
+/// Elements 2 (lane % 4) + {0, 1} of row lane / 4 of a product's tile over the inner indices
+/// [begin, end), eight at a time in two chains; the lane brings `left(k)` and `right(k)`.
+template <class Left, class Right>
+__device__ __forceinline__ void multiply_tile(double (&sum)[2], int begin, int end,
+                                              const Left& left, const Right& right) {
+  double even[2] = {}, odd[2] = {};
+#pragma unroll 2
+  for (int k = begin; k < end; k += 8) {
+    multiply_add(even, left(k), right(k));
+    multiply_add(odd, left(k + 4), right(k + 4));
+  }
+  sum[0] = even[0] + odd[0], sum[1] = even[1] + odd[1];
+}
+
 /// product = R M. Both are upper triangles; the tiles below the diagonal are left alone.
 __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
   each_upper_tile(team, [&](int i, int c) {
-    double sum[2] = {};
-#pragma unroll 2
-    for (int k = i * 8; k < c * 8 + 8; k += 4) {
-      const int row = i * 8 + line, middle = k + inner, column = c * 8 + line;
-      const double a = middle >= row ? shared.mixed[row][middle] : 0;
-      multiply_add(sum, a, shared.weights[middle][swizzled(middle, column)]);
-    }
-    shared.product[i * 8 + line][c * 8 + 2 * inner] = sum[0];
-    shared.product[i * 8 + line][c * 8 + 2 * inner + 1] = sum[1];
+    const int row = i * 8 + line, column = c * 8 + line;
+    double sum[2];
+    multiply_tile(
+        sum, i * 8, c * 8 + 8,
+        [&](int k) { return k + inner >= row ? shared.mixed[row][k + inner] : 0; },
+        [&](int k) { return shared.weights[k + inner][swizzled(k + inner, column)]; });
+    shared.product[row][c * 8 + 2 * inner] = sum[0];
+    shared.product[row][c * 8 + 2 * inner + 1] = sum[1];
   });
 }
 
@@ -42,16 +55,18 @@ __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Tea
 __device__ __forceinline__ void find_reflector_gram(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
   each_upper_tile(team, [&](int i, int c) {
-    double sum[2] = {};
-#pragma unroll 2
-    for (int k = i * 8; k < c * 8 + 8; k += 4) {
-      const int row = i * 8 + line, middle = k + inner;
-      const double a = middle > row ? shared.mixed[middle][row] : middle == row ? 1 : 0;
-      multiply_add(sum, a, shared.product[middle][c * 8 + line]);
-    }
+    const int row = i * 8 + line;
+    double sum[2];
+    multiply_tile(
+        sum, i * 8, c * 8 + 8,
+        [&](int k) {
+          const int middle = k + inner;
+          return middle > row ? shared.mixed[middle][row] : middle == row ? 1 : 0;
+        },
+        [&](int k) { return shared.product[k + inner][c * 8 + line]; });
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-      const int row = i * 8 + line, column = c * 8 + 2 * inner + k;
+      const int column = c * 8 + 2 * inner + k;
       if (row < column) shared.mixed[row][column] = -sum[k] * shared.tau[column];
     }
   });
