@@ -102,12 +102,14 @@ struct Applier {
     }
   }
 
-  /// The largest of what the warps of the strip bring, the same in all its threads. Of joined bits
-  /// it is 0, or below k_small_bits, exactly when all of them are.
-  __device__ __forceinline__ unsigned strip_largest(unsigned own) const {
+  /// What the warps of a strip bring, for largest_noted() behind the strip's next barrier.
+  __device__ __forceinline__ void note_largest(unsigned own) const {
     own = __reduce_max_sync(k_full_warp, own);
     if (lane == 0) shared.largest[warp] = own;
-    strip_barrier();
+  }
+  /// The largest of it, the same in all threads of the strip. Of joined bits it is 0, or below
+  /// k_small_bits, exactly when all of them are.
+  __device__ __forceinline__ unsigned largest_noted() const {
     unsigned bits = 0;
 #pragma unroll
     for (int k = lane; k < k_warps * k_max_ranks; k += 32) {
@@ -147,10 +149,9 @@ struct Applier {
     }
   }
 
-  /// Sums what the blocks have there, and hands every one of them the sum. Each warp takes a slice
-  /// of the K values, four at a time; past its end it repeats the last of them.
+  /// Sums what the blocks have there, behind a barrier, and hands every one of them the sum. Each
+  /// warp takes a slice of the K values, four at a time; past its end it repeats the last of them.
   __device__ __forceinline__ void add_blocks() const {
-    cluster_barrier();
     const int sharers = RG * task.ranks, slice = (K + sharers - 1) / sharers;
     const int first = (rank * RG + row_group) * slice;
     const int last = first + slice < K ? first + slice : K;
@@ -162,10 +163,26 @@ struct Applier {
       for (int j = 0; j < k_together; ++j) {
         at[j] = part_of(0) + (k + j < last ? k + j : last - 1) * 32;
       }
-#pragma unroll 2
-      for (int other = 0; other < task.ranks; ++other) {
+      if constexpr (Ahead) {  // registers for all loads at once
+        float part[k_max_ranks][k_together];
 #pragma unroll
-        for (int j = 0; j < k_together; ++j) sum[j] += load_twin(at[j], other);
+        for (int other = 0; other < k_max_ranks; ++other) {
+#pragma unroll
+          for (int j = 0; j < k_together; ++j) {
+            part[other][j] = other < task.ranks ? load_twin(at[j], other) : 0;
+          }
+        }
+#pragma unroll
+        for (int other = 0; other < k_max_ranks; ++other) {
+#pragma unroll
+          for (int j = 0; j < k_together; ++j) sum[j] += part[other][j];
+        }
+      } else {
+#pragma unroll 2
+        for (int other = 0; other < task.ranks; ++other) {
+#pragma unroll
+          for (int j = 0; j < k_together; ++j) sum[j] += load_twin(at[j], other);
+        }
       }
 #pragma unroll 1
       for (int other = 0; other < task.ranks; ++other) {
@@ -176,20 +193,31 @@ struct Applier {
     cluster_barrier();
   }
 
-  /// Sums `product` over the warps and blocks that share these columns, in a fixed order.
-  __device__ __forceinline__ void add_parts(Product& product) const {
-    if (RG * task.ranks == 1) return;
+  /// This warp's part of the product, summed over the block's warps in a fixed order.
+  __device__ __forceinline__ void put_parts(Product& product) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) part_of(row_group)[k * 32] = Math::value(product, k);
     if constexpr (RG > 1) add_warps();
-    if (task.ranks > 1) {
-      add_blocks();
-    } else {
-      block_barrier();
-    }
+  }
+  /// The product of all warps and blocks that share these columns. All have put their parts.
+  __device__ __forceinline__ void take_parts(Product& product) const {
+    if (task.ranks > 1) add_blocks();
 #pragma unroll
     for (int k = 0; k < K; ++k) Math::value(product, k) = part_of(0)[k * 32];
     block_barrier();  // T and the ring lie over the parts
+  }
+
+  /// Pass 1 and its sum; the largest magnitude of the strip, as largest_noted() has it. In the
+  /// strip ahead one barrier serves both; else a strip that is to be lifted needs no sum.
+  __device__ __forceinline__ unsigned project_all(Product& product, float lift) const {
+    const Feed feed = chunks.template start<true>();
+    if (Ahead && lift == 1) fetch_factor();  // beside the first copies
+#pragma unroll
+    for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
+    note_largest(project(feed, product, lift));
+    if constexpr (Ahead) put_parts(product);
+    strip_barrier();
+    return largest_noted();
   }
 
   __device__ __forceinline__ void run() const {
@@ -198,11 +226,7 @@ struct Applier {
     unsigned largest;
 #pragma unroll 1
     for (;;) {
-      const Feed feed = chunks.template start<true>();
-      if (Ahead && lift == 1) fetch_factor();  // beside the first copies
-#pragma unroll
-      for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
-      largest = strip_largest(project(feed, product, lift));
+      largest = project_all(product, lift);
       if (largest == 0 || largest >= k_small_bits || lift != 1) break;
       lift = k_lift;
       strip_barrier();  // `largest` is read no more
@@ -210,7 +234,11 @@ struct Applier {
     if (largest == 0) {
       if (task.source != task.factor) store_zeros();
     } else {
-      add_parts(product);
+      if (!Ahead && RG * task.ranks > 1) {
+        put_parts(product);
+        strip_barrier();
+      }
+      if (RG * task.ranks > 1) take_parts(product);
       Feed feed;
       if constexpr (Ahead) {
         feed = chunks.template start<false>();
@@ -270,7 +298,7 @@ __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t 
 
 /// Grid: batch x strips x ranks blocks, the ranks of a strip forming a cluster.
 template <int K, int CG, int RG, bool Vector, bool Ahead>
-__global__ void __launch_bounds__(CG* RG * 32, CG* RG == 4 ? 3 : 1)
+__global__ void __launch_bounds__(CG* RG * 32, Ahead ? 8 / RG : 3)
     apply_block(const ApplyTask task) {
   const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
   const std::int64_t matrix = strip / task.strips;
