@@ -38,7 +38,6 @@ struct GramShared {
   double size[k_block];  // squared norm of each column
   double tau[k_block];
   double inverse_c[k_block], inverse_pivot[k_block];  // 1 / C_jj and its square
-  double scale[k_block];                              // of a row of U, which makes it one of R
   double inverse[k_block];                            // 1 / Y_jj
   double below;  // not 0 if the panel has anything but zeros below its diagonal
 };

@@ -3,8 +3,8 @@
 // thread to each column or row.
 //
 // A step is a chain of FP64 operations that nothing hides, so what is not needed for the next pivot
-// is kept out of it: rows go through shared memory beside the division, and roots are taken for all
-// 16 columns at the end. gram_factor.cuh says what the letters stand for.
+// is kept out of it: rows go through shared memory beside the division, and roots, R, L and tau are
+// found for all 16 columns once they are done. gram_factor.cuh says what the letters stand for.
 #ifndef KBENCH_QR_BLOCKED_GRAM_TRIANGLES_CUH
 #define KBENCH_QR_BLOCKED_GRAM_TRIANGLES_CUH
 
@@ -40,11 +40,17 @@ __device__ __forceinline__ void await_columns(int first, int m, int threads) {
   if (m % turns == 0) wait_until_told(first + m / turns, threads);
 }
 
+/// The diagonal block of C that `factor_triangles` works with, whole: below the diagonal blocks
+/// `weights` is free.
+__device__ __forceinline__ double* kept_diagonal(GramShared& shared, int row) {
+  return &shared.weights[k_block - k_side + row][0];
+}
+
 /// One warp: rows base .. base + 15 of C inside their diagonal block, not yet divided by the roots
-/// of the pivots, which are taken at the end, all at once.
+/// of the pivots.
 __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, int lane) {
   const auto [c, h] = diagonal_lane(lane);
-  double g[k_half_side], own_pivot = 0;
+  double g[k_half_side];
 #pragma unroll
   for (int k = 0; k < k_half_side; ++k) {
     const int row = base + 2 * k + h;
@@ -58,7 +64,6 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
       const double pivot = __shfl_sync(k_full_warp, g[0], odd * k_side + j);
       const double own = __shfl_sync(k_full_warp, g[0], odd * k_side + c);
       if (h == odd && c >= 2 * m) shared.by_c[j][c % 2][c / 2 - m] = own;
-      own_pivot = c == j ? pivot : own_pivot;
       warp_barrier();
       double row[k_half_side];
 #pragma unroll
@@ -73,34 +78,21 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) g[k] = g[k + 1];
   }
-  if (h == 0) shared.inverse_c[base + c] = inverse_root(own_pivot);
 }
 
-/// One warp: rows base .. base + 15 of R and Y inside their diagonal block, and what L's columns
-/// are there before they are divided by Y_jj.
+/// One warp: rows base .. base + 15 of Y inside their diagonal block, and what L's columns are
+/// there before they are divided by Y_jj.
 __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, int lane) {
   const auto [c, h] = diagonal_lane(lane);
-  // What lies below C's diagonal is not read: rows of the inverse of Y come there meanwhile.
-  const auto c_at = [&shared, base](int j, int i) {
-    return j <= i ? shared.weights[base + j][swizzled(base + j, base + i)] : 0;
-  };
-  double x[k_half_side], c_c[2], c_j[2], own_d = 0;
-  const double own_inverse = shared.inverse_c[base + c];
+  double x[k_half_side];
 #pragma unroll
   for (int k = 0; k < k_half_side; ++k) x[k] = shared.mixed[base + 2 * k + h][base + c];
-#pragma unroll
-  for (int odd = 0; odd < 2; ++odd) c_c[odd] = c_at(odd, c), c_j[odd] = c_at(odd, odd);
 #pragma unroll 1
   for (int m = 0; m < k_half_side; ++m) {
-    const int after = m + 1 < k_half_side ? 2 * m + 2 : 2 * m;
-    double c_c_after[2], c_j_after[2];
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
-      c_c_after[odd] = c_at(after + odd, c), c_j_after[odd] = c_at(after + odd, after + odd);
-    }
-#pragma unroll
-    for (int odd = 0; odd < 2; ++odd) {
-      const int j = 2 * m + odd, row = base + j;
+      const int j = 2 * m + odd;
+      const double c_c = kept_diagonal(shared, j)[c], c_j = kept_diagonal(shared, j)[j];
       const double alpha = __shfl_sync(k_full_warp, x[0], odd * k_side + j);
       const double x_c = __shfl_sync(k_full_warp, x[0], odd * k_side + c);
       if (c == j) {
@@ -111,28 +103,19 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
       double column[k_half_side];
 #pragma unroll
       for (int k = 0; k < k_half_side; ++k) column[k] = shared.by_l[j][h][k];
-      const double d = alpha + copysign(c_j[odd], alpha);
-      const double sign = copysign(1.0, -alpha);  // of R
-      const double y_c = fma(-sign, c_c[odd], x_c);
+      const double d = alpha + copysign(c_j, alpha);
+      const double y_c = fma(copysign(1.0, alpha), c_c, x_c);  // R_jc is minus the product
       const double scaled = quotient(y_c, d);
 #pragma unroll
       for (int k = 0; k < k_half_side; ++k) x[k] = fma(-column[k], scaled, x[k]);
-      own_d = c == j ? d : own_d;
       if (h == odd && c > j) shared.by_y[j][c % 2][c / 2 - m] = y_c;
-      if (h == odd && c >= j) shared.mixed[row][base + c] = sign * c_c[odd];
       const double inverse = quotient(1, d);
-      if (lane == j) {
-        shared.scale[row] = copysign(own_inverse, -alpha);
-        shared.inverse[row] = inverse;
-      }
+      if (lane == 0) shared.inverse[base + j] = inverse;
     }
     tell_columns(k_l_barrier, m, k_l_threads);
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) x[k] = x[k + 1];
-#pragma unroll
-    for (int odd = 0; odd < 2; ++odd) c_c[odd] = c_c_after[odd], c_j[odd] = c_j_after[odd];
   }
-  if (h == 0) shared.tau[base + c] = own_d * copysign(own_inverse, own_d);
 }
 
 /// One thread: 16 elements of a right-hand side x through the triangle of `by`, each as soon as
@@ -195,7 +178,8 @@ __device__ __forceinline__ void follow_rows(GramShared& shared, int base, int c)
       [&](int j) {
         const int row = base + j;
         const double unscaled = works ? shared.weights[row][swizzled(row, c)] : 0;
-        return Row{shared.scale[row] * unscaled, shared.inverse[row]};
+        const double inverse = shared.inverse[row];
+        return Row{copysign(shared.inverse_c[row], -inverse) * unscaled, inverse};
       },
       [&](int j, double x_j, const Row& row) {
         const double y = x_j - row.r;
@@ -229,17 +213,22 @@ __device__ __forceinline__ void follow_columns(GramShared& shared, int base, int
       });
 }
 
-/// 256 threads: C inside the diagonal block at `base`, if there is one, and L inside the block
-/// before it, into their places.
+/// 256 threads, once the blocks are done: of the diagonal block before `base` R, L and tau, into
+/// their places; of that at `base`, if there is one, the roots of the pivots and C, for the
+/// next turn.
 __device__ __forceinline__ void keep_diagonal(GramShared& shared, int base, int thread) {
   const int i = thread / k_side, j = thread % k_side, before = base - k_side;
-  if (i <= j && base < k_block) {
-    shared.weights[base + i][swizzled(base + i, base + j)] =
-        shared.inverse_c[base + i] * shared.by_c[i][j % 2][j / 2 - i / 2];
-  }
-  if (i > j && before >= 0) {
+  double& c = kept_diagonal(shared, i)[j];
+  if (before >= 0) {
+    const double inverse = shared.inverse[before + (i > j ? j : i)];  // 1 / Y, of R's sign reversed
     shared.mixed[before + i][before + j] =
-        shared.by_l[j][i % 2][i / 2 - j / 2] * shared.inverse[before + j];
+        i > j ? shared.by_l[j][i % 2][i / 2 - j / 2] * inverse : copysign(1.0, -inverse) * c;
+    if (i == j) shared.tau[before + i] = fabs(quotient(shared.inverse_c[before + i], inverse));
+  }
+  if (base < k_block) {
+    const double root_inverse = inverse_root(shared.by_c[i][i % 2][0]);
+    c = i <= j ? root_inverse * shared.by_c[i][j % 2][j / 2 - i / 2] : 0;
+    if (i == j) shared.inverse_c[base + i] = root_inverse;
   }
 }
 
