@@ -163,7 +163,9 @@ inline void add_gram_panel(Plan& plan, int column) {
   launch.reads_input = column == 0;
   launch.uses_flags = true;
   launch.ranks = gram_ranks(plan, m);
-  const bool alone = launch.ranks > 1 || plan.batch <= plan.device.multiprocessors;
+  const bool alone =
+      launch.ranks > 1 || (plan.batch <= plan.device.multiprocessors &&
+                           gram_shared_bytes(k_wide_gram_warps) <= plan.device.shared_per_block);
   const int warps = alone ? k_wide_gram_warps : k_gram_warps;
   launch.threads = warps * 32;
   launch.shared_bytes = gram_shared_bytes(warps);
