@@ -74,13 +74,12 @@ __device__ __forceinline__ void load_columns(float (&side)[8], const float* vect
   load_four(side + 4, vector + at + 32);
 }
 
-/// The lane's rows a .. a + 3 of a stored block. One address with constant offsets: the compiler
-/// makes one for each access otherwise.
+/// The lane's rows a .. a + 3 of a stored block.
 __device__ __forceinline__ void load_quarter(float (&to)[4][8], const float4* stored, int a,
                                              int lane) {
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
-    const float4 four = (stored + lane)[stored_at(a + k / 2, k % 2, 0)];
+    const float4 four = stored[stored_at(a + k / 2, k % 2, lane)];
     float* at = to[k / 2] + k % 2 * 4;
     at[0] = four.x, at[1] = four.y, at[2] = four.z, at[3] = four.w;
   }
@@ -90,7 +89,7 @@ __device__ __forceinline__ void store_quarter(const float (&from)[4][8], float4*
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
     const float* at = from[k / 2] + k % 2 * 4;
-    (stored + lane)[stored_at(a + k / 2, k % 2, 0)] = {at[0], at[1], at[2], at[3]};
+    stored[stored_at(a + k / 2, k % 2, lane)] = {at[0], at[1], at[2], at[3]};
   }
 }
 

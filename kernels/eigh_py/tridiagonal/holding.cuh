@@ -45,18 +45,13 @@ struct Holding {
   __device__ __forceinline__ int alive(int j) const {
     return share_of(triangle(rows - j / k_side), rank, team());
   }
-  /// How many of them are in registers or in shared memory.
-  __device__ __forceinline__ int inside() const { return k_warps + task.resident; }
-  __device__ __forceinline__ float4* resident_block(int local) const {
-    constexpr int size = k_block_elements / 4;
-    return reinterpret_cast<float4*>(shared + layout.resident) + (local - k_warps) * size;
-  }
-  __device__ __forceinline__ float4* spilled_block(int local) const {
-    constexpr int size = k_block_elements / 4;
-    return task.spill + ((matrix * team() + rank) * task.spilled + local - inside()) * size;
-  }
   __device__ __forceinline__ float4* stored_block(int local) const {
-    return local < inside() ? resident_block(local) : spilled_block(local);
+    constexpr int size = k_block_elements / 4;
+    const int beyond = local - k_warps - task.resident;
+    if (beyond < 0) {
+      return reinterpret_cast<float4*>(shared + layout.resident) + (local - k_warps) * size;
+    }
+    return task.spill + ((matrix * team() + rank) * task.spilled + beyond) * size;
   }
 
   /// Which blocks are ours, and for each block row which sums of ours belong to it, oldest last.

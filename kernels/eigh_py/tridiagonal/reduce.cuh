@@ -20,7 +20,6 @@ struct Reducer : Holding<Alone, Where> {
   using Base::alive;
   using Base::entries;
   using Base::floats;
-  using Base::inside;
   using Base::lane;
   using Base::layout;
   using Base::load;
@@ -28,14 +27,13 @@ struct Reducer : Holding<Alone, Where> {
   using Base::pivot_column;
   using Base::places;
   using Base::rank;
-  using Base::resident_block;
   using Base::rows;
   using Base::scalars;
   using Base::scale;
   using Base::set_tables;
   using Base::shared;
-  using Base::spilled_block;
   using Base::starts;
+  using Base::stored_block;
   using Base::task;
   using Base::team;
   using Base::team_largest;
@@ -66,20 +64,10 @@ struct Reducer : Holding<Alone, Where> {
       const Place place = places()[warp];
       form += pass_block<true>(own, nullptr, place, vectors, output_of(warp, place), lane);
     }
-    // Two loops, so that the address space is known in each: what is loaded from an unknown one
-    // waits for every store before it.
-    int l = warp + k_warps;
-    const int in_shared = count < inside() ? count : inside();
 #pragma unroll 1
-    for (; l < in_shared; l += k_warps) {
+    for (int l = warp + k_warps; l < count; l += k_warps) {
       const Place place = places()[l];
-      form += pass_block<false>(own, resident_block(l), place, vectors, output_of(l, place), lane);
-    }
-    float4* spilled = spilled_block(l);
-#pragma unroll 1
-    for (; l < count; l += k_warps, spilled += k_warps * (k_block_elements / 4)) {
-      const Place place = places()[l];
-      form += pass_block<false>(own, spilled, place, vectors, output_of(l, place), lane);
+      form += pass_block<false>(own, stored_block(l), place, vectors, output_of(l, place), lane);
     }
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) form += shuffle_xor(form, mask);
