@@ -31,6 +31,7 @@ const std::vector<Row> k_rows = {
     {"wrong_later", k_stale, false},
     {"zero_work", k_stale, false},
     {"unjoined_thread", k_late, false},
+    {"slow_when_hidden", {"a call takes "}},
 };
 
 const std::vector<Row> k_cuda_rows = {

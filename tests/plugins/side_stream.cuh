@@ -6,14 +6,15 @@
 
 constexpr long long k_spin_ns = 200'000;
 
-/// Occupies one thread of the GPU for so many nanoseconds.
-extern "C" __global__ void spin_kernel(long long duration_ns) {
+/// Occupies one thread for so many nanoseconds.
+__device__ inline void spin(long long duration_ns) {
   long long begin = 0, now = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
   do {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   } while (now - begin < duration_ns);
 }
+extern "C" __global__ void spin_kernel(long long duration_ns) { spin(duration_ns); }
 
 struct SideStream {
   cudaStream_t stream = nullptr;
