@@ -12,7 +12,7 @@ namespace kbench {
 /// Process exit status, as the evaluator contract fixes it. 114 belongs to the calling runner.
 enum class ExitCode : int {
   ok = 0,             ///< ran, every case passed
-  usage = 2,          ///< wrong command line
+  usage = 2,          ///< wrong command line, or an output could not be written
   device = 110,       ///< no usable device, or the device failed before any case
   popcorn_fd = 111,   ///< POPCORN_FD is set and unusable
   case_failed = 112,  ///< ran, at least one case failed

@@ -161,6 +161,7 @@ void fields(auto& visit, Is<Setup> auto& m) {
   visit("list_devices", m.list_devices);
   visit("lock", m.lock);
   visit("ask_cupti", m.ask_cupti);
+  visit("call_timeout_s", m.call_timeout_s);
 }
 
 void fields(auto& visit, Is<Hello> auto& m) {

@@ -76,7 +76,11 @@ struct Setup {
   /// starts the worker; the worker itself locks nothing.
   bool lock = false;
   bool ask_cupti = false;  ///< Hello.cupti is filled on a CUDA device
+  /// For the loading of the plug-in, whose constructors may hang; 0: that of the whole set-up.
+  double call_timeout_s = 0;
 };
+/// Seconds for a set-up: loading a plug-in and opening a device.
+constexpr double k_set_up_limit_s = 120;
 
 struct Hello {
   std::string token;

@@ -236,6 +236,12 @@ std::vector<SpecLine> parse_spec_text(std::string_view text, std::string_view fi
                             "20; n: 32; cond: 1; seed: 43214`"));
   }
   require_text(text, file);
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    throw Error(ExitCode::case_file,
+                at_position(file, 1, 1,
+                            "a byte order mark (U+FEFF) stands before the first case; save the "
+                            "file as UTF-8 without it"));
+  }
   std::vector<SpecLine> lines;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -36,10 +36,10 @@ std::string zsh_completion();
 std::string man_page();
 
 /// `kbench compare` of two results documents. Starts nothing.
-ExitCode compare_files(const Options& options);
+ExitCode compare_files(const Options& options, Watch& watch);
 
 /// `kbench report`: a page of HTML from results documents. Starts nothing.
-ExitCode report(const Options& options, Problems problems);
+ExitCode report(const Options& options, Problems problems, Watch& watch);
 
 /// Sets a worker up for work without a kernel. Throws Error when there is none or no device.
 Hello greet(Session& session, const Setup& setup);

@@ -79,7 +79,7 @@ class Comparison {
   const Plan& plan_;
   Arms& arms_;
   Watch& watch_;
-  void save() const;
+  void save();
   void show(const std::string& text);
   void progress(std::size_t i, const std::function<std::string()>& tail);
 
@@ -225,10 +225,15 @@ void Comparison::progress(std::size_t i, const std::function<std::string()>& tai
   });
 }
 
-/// A pipe takes the final document only.
-void Comparison::save() const {
-  if (json_ && (json_->is_file() || record_.finished)) {
-    json_->save(comparison_document(record_));
+/// A pipe takes the final document only. What cannot be written at all is no reason to compare; in
+/// the middle the next time may be better.
+void Comparison::save() {
+  if (!json_ || !(json_->is_file() || record_.finished)) return;
+  const std::string document = comparison_document(record_);
+  if (record_.cases.empty() && !record_.finished) return json_->save(document);
+  const bool saved = json_->try_save(document);
+  if (record_.finished && !saved && record_.exit_code == ExitCode::ok) {
+    record_.exit_code = ExitCode::usage;
   }
 }
 

@@ -60,6 +60,7 @@ std::optional<std::string> Arm::be_ready(const std::string& problem, bool must) 
     setup.device = options_.device;
     setup.kernel_path = path_for(problem);
     setup.lock = options_.lock;
+    setup.call_timeout_s = options_.call_timeout_s;
     auto answer = session_.set_up(setup);
     if (auto* failure = std::get_if<Failure>(&answer)) return failure->words;
     hello = std::get<Hello>(std::move(answer));
@@ -69,10 +70,12 @@ std::optional<std::string> Arm::be_ready(const std::string& problem, bool must) 
   const std::optional<std::string> words = accept(*hello, problem);
   if (!words) return std::nullopt;
   session_.end();
-  if (must && hello->code != ExitCode::case_failed) {
+  // A source that makes no plug-in is a failed case, as one that does not compile.
+  const bool by_source = hello->code == ExitCode::usage && !source_.empty();
+  if (must && !by_source && hello->code != ExitCode::case_failed) {
     throw Error(hello->code == ExitCode::ok ? ExitCode::usage : hello->code, *words);
   }
-  return words;
+  return name_source(*words, options_.kernel, source_);
 }
 
 std::optional<double> Arm::take(std::variant<Ready, Reply, Failure> answer) {

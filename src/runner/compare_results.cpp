@@ -9,6 +9,7 @@
 #include "runner/commands.h"
 #include "runner/compare_files.h"
 #include "runner/document_file.h"
+#include "runner/say.h"
 
 namespace kbench {
 namespace {
@@ -17,9 +18,15 @@ void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), std
 
 }  // namespace
 
-ExitCode compare_files(const Options& options) {
-  const ResultsFile before = read_results(options.words[0]);
-  const ResultsFile after = read_results(options.words[1]);
+ExitCode compare_files(const Options& options, Watch& watch) {
+  const auto cancelled = [&watch] { return watch.must_stop(); };
+  const ResultsFile before = read_results(options.words[0], cancelled);
+  const ResultsFile after = read_results(options.words[1], cancelled);
+  for (const ResultsFile* file : {&before, &after}) {
+    if (file->finished) continue;
+    say(fmt::format("`{}` is of a run that did not come to its end; only what it has is compared",
+                    to_one_line(file->path)));
+  }
   require_same(differences(before, after),
                fmt::format("`{}` and `{}` cannot be compared", to_one_line(before.path),
                            to_one_line(after.path)),
@@ -47,8 +54,8 @@ ExitCode compare_files(const Options& options) {
   put(comparison_footer(record, layout));
   // The runs have their own exit codes; here only what was asked about fails.
   record.exit_code = options.fail_if_slower ? comparison_exit_code(record) : ExitCode::ok;
-  if (json) json->save(comparison_document(record));
-  return record.exit_code;
+  const bool saved = !json || json->try_save(comparison_document(record));
+  return !saved && record.exit_code == ExitCode::ok ? ExitCode::usage : record.exit_code;
 }
 
 }  // namespace kbench

@@ -33,7 +33,17 @@ bool names_kernel(const std::string& word) {
 Options compare_options(const Options& asked) {
   Options options = asked;
   options.mode = find_mode("benchmark");
-  if (!names_kernel(options.words.back()) && options.words.size() > 2) {
+  const std::string& last = options.words.back();
+  std::error_code error;
+  if (options.words.size() == 2 && !names_kernel(last) &&
+      std::filesystem::is_regular_file(last, error)) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("`kbench compare` needs two kernels or more (`{}` is a file of cases, "
+                    "no kernel); name another, as in `kbench compare lapack my.cpp shape.txt`",
+                    to_one_line(last)));
+  }
+  if (!names_kernel(last) && options.words.size() > 2) {
     options.file = options.words.back();
     options.words.pop_back();
   }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,7 @@ constexpr std::string_view k_format = "kbench.kernel-cache/1";
 constexpr std::string_view k_build_prefix = ".build-";
 constexpr std::size_t k_hash_digits = 64;
 constexpr std::chrono::hours k_abandoned_after{24};
+constexpr std::chrono::minutes k_locked_after{1};  // longer than making a folder and locking it
 
 std::string hash_of(std::string_view bytes) { return sha256_hex(bytes.data(), bytes.size()); }
 
@@ -89,14 +91,24 @@ std::string plain_temporary_folder() {
   return !error && is_plain(folder.string()) ? folder.string() : "/tmp";
 }
 
-/// Folders of builds that were killed with their kbench.
+Fd lock_folder(const std::string& path) {
+  Fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return Fd();
+  return folder;
+}
+
+/// Folders of builds that were killed with their kbench: nobody holds their lock any more. A file
+/// system may know no locks: then their age tells.
 void remove_abandoned(const std::string& cache) {
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
   for (const fs::directory_entry& entry : fs::directory_iterator(cache, error)) {
     if (!entry.path().filename().string().starts_with(k_build_prefix)) continue;
     const auto written = entry.last_write_time(error);
-    if (!error && now - written > k_abandoned_after) fs::remove_all(entry.path(), error);
+    if (error || now - written < k_locked_after) continue;
+    if (now - written > k_abandoned_after || lock_folder(entry.path().string())) {
+      fs::remove_all(entry.path(), error);
+    }
   }
 }
 
@@ -148,6 +160,7 @@ std::string default_cache_folder() {
 
 PrivateFolder::PrivateFolder(const std::string& stem) : path_(stem + "XXXXXX") {
   if (mkdtemp(path_.data()) == nullptr) refuse(stem, std::strerror(errno));
+  lock_ = lock_folder(path_);
 }
 
 PrivateFolder::~PrivateFolder() {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runner/fd.h"
+
 namespace kbench {
 
 /// A plug-in in the cache.
@@ -32,6 +34,7 @@ class PrivateFolder {
 
  private:
   std::string path_;
+  Fd lock_;  ///< tells other processes that its owner lives
 };
 
 /// Any number of processes may use the same folder at once.

@@ -139,7 +139,7 @@ bool write_to_stream(int fd, std::string_view document) {
       }
     }
   }
-  if (outlet.is_gone()) errno = EPIPE;
+  errno = outlet.error();
   return !outlet.is_gone();
 }
 
@@ -150,27 +150,28 @@ class DocumentReporter : public Reporter {
   DocumentReporter(const std::string& flag, const std::string& path, Document document)
       : document_(document), file_(flag, path) {}
 
-  void begin(const RunRecord& record) override {
-    if (file_.is_file()) save(record);
+  void prepare(const RunRecord& record) override {
+    if (file_.is_file()) file_.save(document_(record));
   }
+  void begin(const RunRecord&) override {}
   void case_ended(const RunRecord& record, std::size_t i) override {
     // What was not even begun can wait for the end.
     waits_ = waits_ || (file_.is_file() && record.cases[i].begun);
     idle(record);
   }
   std::optional<Clock::time_point> idle(const RunRecord& record) override {
-    if (waits_ && Clock::now() >= not_before_) save(record);
+    if (waits_ && Clock::now() >= not_before_) save_in_time(record);
     return waits_ ? std::optional(not_before_) : std::nullopt;
   }
-  void end(const RunRecord& record) override { save(record); }
+  void end(const RunRecord& record) override { file_.save(document_(record)); }
 
  private:
   /// The whole document is written each time. With thousands of cases it is large: beyond a second
   /// in all, writing takes at most a tenth of the run.
-  void save(const RunRecord& record) {
+  void save_in_time(const RunRecord& record) {
     constexpr std::chrono::seconds k_allowance(1);
     const Clock::time_point begin = Clock::now();
-    file_.save(document_(record));
+    file_.try_save(document_(record));
     waits_ = false;
     spent_ += Clock::now() - begin;
     if (spent_ > k_allowance) not_before_ = start_ + 10 * (spent_ - k_allowance);
@@ -186,7 +187,8 @@ class DocumentReporter : public Reporter {
 
 }  // namespace
 
-DocumentFile::DocumentFile(const std::string& flag, const std::string& path) : path_(path) {
+DocumentFile::DocumentFile(const std::string& flag, const std::string& path)
+    : flag_(flag), path_(path) {
   const Destination to{flag, path};
   if (const std::optional<int> number = own_descriptor(to.path)) {
     stream_ = duplicate(*number, to);
@@ -211,11 +213,21 @@ DocumentFile::DocumentFile(const std::string& flag, const std::string& path) : p
   if (errno != ENOENT || !Temporary(path_).fd()) refuse(to, std::strerror(errno));
 }
 
-bool DocumentFile::save(const std::string& document) const {
-  if (stream_ ? write_to_stream(stream_.get(), document) : write_file(document)) return true;
-  say(fmt::format("cannot write the results to `{}` ({}); the file lacks the newest case",
-                  to_one_line(path_), std::strerror(errno)));
-  return false;
+void DocumentFile::save(const std::string& document) const {
+  if (stream_ ? write_to_stream(stream_.get(), document) : write_file(document)) return;
+  refuse({flag_, path_}, std::strerror(errno));
+}
+
+bool DocumentFile::try_save(const std::string& document) {
+  std::string why;
+  try {
+    save(document);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  if (!why.empty() && why != said_) say(to_one_line(why));
+  said_ = why;
+  return why.empty();
 }
 
 bool DocumentFile::write_file(const std::string& document) const {

@@ -15,8 +15,11 @@ class DocumentFile {
   /// `flag`, when it cannot.
   DocumentFile(const std::string& flag, const std::string& path);
 
-  /// Replaces the whole document. Says on stderr when that fails, and returns false.
-  bool save(const std::string& document) const;
+  /// Replaces the whole document. Throws Error(usage), naming the flag, when that fails.
+  void save(const std::string& document) const;
+  /// The same where it is no reason to end: false when it failed, and stderr is told why, unless
+  /// that is what it was told the last time.
+  bool try_save(const std::string& document);
 
   /// False for a descriptor and the like, which takes one document only.
   bool is_file() const { return !stream_; }
@@ -27,9 +30,10 @@ class DocumentFile {
   Replaced replace(const std::string& document) const;
   bool overwrite(const std::string& document) const;
 
-  std::string path_;
+  std::string flag_, path_;
   Fd stream_;  ///< what is written once, at the end; empty for a file
   mode_t mode_ = 0666;
+  std::string said_;  ///< why the newest try_save failed; empty when it did not
 };
 
 /// Results must not replace what a run reads: throws Error(usage), naming `flag`, when `path` and

@@ -196,8 +196,8 @@ ExitCode dry_run(const Options& options, Problems problems, JobMemory memory,
   };
   const Plan plan = make_plan(options, problems, problem, cancelled);
   std::optional<ResultsFile> resume, baseline;
-  if (!options.resume.empty()) resume = read_results(options.resume);
-  if (!options.baseline.empty()) baseline = read_results(options.baseline);
+  if (!options.resume.empty()) resume = read_results(options.resume, cancelled);
+  if (!options.baseline.empty()) baseline = read_results(options.baseline, cancelled);
   const std::string text = dry_run_text(
       options, plan, memory, {resume ? &*resume : nullptr, baseline ? &*baseline : nullptr});
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -346,7 +346,7 @@ const std::array k_flags = {
          k_modes & ~k_trace,
          [](Options& o, Text text, Text source) { o.range = parse_switch(text, source); }},
     Flag{
-        "call-timeout", "SECONDS", "limit of one custom_kernel call (default 60, host 600)",
+        "call-timeout", "SECONDS", "limit of one custom_kernel call (default 60, host 600) and, from 20, of loading a kernel",
         k_kernels,
         [](Options& o, Text text, Text source) { o.call_timeout_s = parse_seconds(text, source); }},
     Flag{"in-process", "", "run the worker inside this process, for debuggers: no isolation",

@@ -76,7 +76,7 @@ struct Status {
 };
 constexpr Status k_statuses[] = {
     {0, "ran, every case passed"},
-    {2, "wrong usage"},
+    {2, "wrong usage, or an output could not be written"},
     {110, "no usable device, or the device failed before any case"},
     {111, "POPCORN_FD is set and cannot be used"},
     {112, "ran, some case failed"},

@@ -176,7 +176,8 @@ CommandLine parse_words(const VerbRow& row, Words words) {
     if (option->count() == 0) {
       line.values.erase(name);
     } else if (find_flag(name, &row)->value.empty()) {
-      line.values[name] = {"on"};
+      // A switch alone is "true"; `--name=off` may follow or take its place.
+      line.values[name] = {option->results().back()};
     }
   }
   return line;
@@ -286,9 +287,10 @@ void check_together(const VerbRow& row, const Options& options) {
   }
   if (row.verb == Verb::completion && options.shell != "bash" && options.shell != "zsh") {
     throw Error(ExitCode::usage,
-                fmt::format("no completion for shell `{}`; give bash or zsh, as in `kbench "
-                            "completion bash`",
-                            to_one_line(options.shell)));
+                fmt::format("{}; give bash or zsh, as in `kbench completion bash`",
+                            options.shell.empty() ? "`kbench completion` needs a shell"
+                                                  : fmt::format("no completion for shell `{}`",
+                                                                to_one_line(options.shell))));
   }
   if (row.verb == Verb::list && !options.file.empty()) {
     const std::vector<std::string_view> nouns = {"problems", "cases", "kernels", "devices"};
@@ -299,6 +301,12 @@ void check_together(const VerbRow& row, const Options& options) {
                               options.file, suggestion(options.file, nouns, "")));
     }
   }
+}
+
+/// `kbench help`, alone or with a verb.
+Parsed help_on(const Words& words) {
+  if (words.empty()) return Parsed{std::nullopt, general_help(), false};
+  return Parsed{std::nullopt, parse_words(verb_row(words.front()), {"--help"}).help, false};
 }
 
 }  // namespace
@@ -315,6 +323,8 @@ Parsed parse_options(int argc, const char* const* argv, std::string_view popcorn
     answer.to_stderr = !version && !help;
     return answer;
   }
+  if (words[at] == "help")
+    return help_on({words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end()});
   const VerbRow& row = verb_row(words[at]);
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   if (std::find(words.begin(), words.end(), "--version") != words.end()) {

@@ -43,7 +43,7 @@ Outlet::Outlet(int fd) : fd_(fd) {
 
 void Outlet::put(std::string_view bytes) {
   pump();
-  while (!bytes.empty() && !gone_) {
+  while (!bytes.empty() && !is_gone()) {
     const std::size_t end = bytes.find('\n');
     const bool ends = end != std::string_view::npos;
     const std::string_view part = bytes.substr(0, ends ? end + 1 : bytes.size());
@@ -71,13 +71,13 @@ bool Outlet::pump() {
   while (held() > 0) {
     const long count = write_some(next_piece(std::string_view(held_).substr(begin_)));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK) gone_ = true;
+    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK) error_ = errno;
     if (count < 0) break;
     begin_ += static_cast<std::size_t>(count);
     went = true;
   }
-  if (gone_ || held() == 0 || begin_ > k_worth_moving) {
-    held_.erase(0, gone_ ? held_.size() : begin_);
+  if (is_gone() || held() == 0 || begin_ > k_worth_moving) {
+    held_.erase(0, is_gone() ? held_.size() : begin_);
     begin_ = 0;
   }
   return went;

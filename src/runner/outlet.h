@@ -27,7 +27,9 @@ class Outlet {
   void discard();
 
   /// The descriptor takes nothing any more.
-  bool is_gone() const { return gone_; }
+  bool is_gone() const { return error_ != 0; }
+  /// Why it takes nothing any more, as errno says it; 0 while it does.
+  int error() const { return error_; }
   std::size_t held() const { return held_.size() - begin_; }
   /// Lines left out so far.
   std::int64_t left_out() const { return left_out_; }
@@ -46,7 +48,7 @@ class Outlet {
   std::string held_;  // from begin_ on
   std::size_t begin_ = 0;
   bool line_begins_ = true, keeps_line_ = true;
-  bool gone_ = false;
+  int error_ = 0;
   std::int64_t left_out_ = 0, told_ = 0;
 };
 

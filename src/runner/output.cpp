@@ -37,6 +37,6 @@ void OutputForwarder::flush() {
   pending_.clear();
 }
 
-void OutputForwarder::put_line(std::string_view line) { sink_(to_valid_utf8(line)); }
+void OutputForwarder::put_line(std::string_view line) { sink_(to_one_line(line)); }
 
 }  // namespace kbench

@@ -8,8 +8,8 @@
 
 namespace kbench {
 
-/// Passes on whole lines as valid UTF-8, at most `k_limit` bytes a case; then one line says that
-/// the rest is cut.
+/// Passes on whole lines with control characters escaped, at most `k_limit` bytes a case; then one
+/// line says that the rest is cut.
 class OutputForwarder {
  public:
   static constexpr std::size_t k_limit = std::size_t{64} << 10;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/excerpt.h"
 #include "core/npy.h"
 #include "core/seed.h"
 #include "core/sweep.h"
@@ -77,9 +78,10 @@ Source read_case_lines(const Options& options) {
   return source;
 }
 
-const SpecEntry* case_entry(const SpecLine& line) {
+/// Null where the line has no such key.
+const SpecEntry* entry_of(const SpecLine& line, std::string_view key) {
   for (const SpecEntry& entry : line.entries) {
-    if (entry.key == "case") return &entry;
+    if (entry.key == key) return &entry;
   }
   return nullptr;
 }
@@ -99,7 +101,7 @@ bool knows(const ProblemInfo& problem, std::string_view name) {
     names.insert(names.end(), problem->cases.begin(), problem->cases.end());
   }
   for (const SpecLine& line : source.rows) {
-    const SpecEntry* entry = case_entry(line);
+    const SpecEntry* entry = entry_of(line, "case");
     if (entry == nullptr) continue;
     const auto* name = std::get_if<std::string>(&entry->value);
     if (name == nullptr || std::any_of(candidates.begin(), candidates.end(),
@@ -195,7 +197,10 @@ void add_rows(const Options& options, const ProblemInfo& problem, const Source& 
       if (options.seed) planned.spec.seed = combine_seed(planned.spec.seed, *options.seed);
       planned.seeds = input_seeds(options, planned.spec);
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}:{}:1: {}", line.file, line.line, error.what()));
+      const SpecEntry* seed = entry_of(line, "seed");
+      throw Error(error.code(),
+                  at_position(line.file, seed == nullptr ? line.line : seed->value_line,
+                              seed == nullptr ? 1 : seed->value_column, error.what()));
     }
     plan.cases.push_back(std::move(planned));
   }

@@ -23,6 +23,9 @@ class Reporter {
   virtual ~Reporter() = default;
   /// The cases are known and nothing has begun: the first moment at which something can be said.
   virtual void starting(std::size_t) {}
+  /// The last moment at which a run is refused: before any output of it. Throws Error when this one
+  /// cannot be made.
+  virtual void prepare(const RunRecord&) {}
   virtual void begin(const RunRecord& record) = 0;
   virtual void case_begins(const RunRecord&, std::size_t) {}
   /// An event of the worker that runs case i.
@@ -40,7 +43,8 @@ std::unique_ptr<Reporter> make_popcorn_reporter(Fd fd);
 std::unique_ptr<Reporter> make_table_reporter(ColorChoice color);
 using Document = std::string (*)(const RunRecord& record);
 /// Keeps the file at `path` equal to the document: written at the start, after every case and at
-/// the end. Opens it at once and throws Error(usage) naming `flag` when that is not possible.
+/// the end. Whether it can be opened is found out at once; that, the first and the last writing
+/// throw Error(usage) naming `flag` when they fail.
 std::unique_ptr<Reporter> make_document_reporter(const std::string& flag, const std::string& path,
                                                  Document document);
 

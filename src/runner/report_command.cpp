@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 
 #include "core/text.h"
@@ -34,8 +35,9 @@ RunRecord record_of(const Resume& former) {
 }
 
 /// What the run showed when it was made, in the width of this terminal.
-void print_table(const std::string& path, const TextStyle& style) {
-  const Resume former = read_resume(path);
+void print_table(const std::string& path, const TextStyle& style,
+                 const std::function<bool()>& cancelled) {
+  const Resume former = read_resume(path, cancelled);
   const RunRecord record = record_of(former);
   if (record.mode == nullptr) {
     throw Error(ExitCode::usage,
@@ -55,15 +57,16 @@ void print_table(const std::string& path, const TextStyle& style) {
 
 }  // namespace
 
-ExitCode report(const Options& options, Problems problems) {
+ExitCode report(const Options& options, Problems problems, Watch& watch) {
+  const auto cancelled = [&watch] { return watch.must_stop(); };
   if (options.out.empty()) {
     const TextStyle style = text_style(STDOUT_FILENO, options.color);
-    for (const std::string& path : options.words) print_table(path, style);
+    for (const std::string& path : options.words) print_table(path, style, cancelled);
     return ExitCode::ok;
   }
   std::vector<ResultsFile> files;
   for (const std::string& path : options.words) {
-    files.push_back(read_results(path));
+    files.push_back(read_results(path, cancelled));
     std::error_code absent;
     if (!std::filesystem::equivalent(path, options.out, absent)) continue;
     throw Error(ExitCode::usage,
@@ -72,7 +75,7 @@ ExitCode report(const Options& options, Problems problems) {
                             to_one_line(options.out)));
   }
   const DocumentFile file("--out", options.out);
-  if (!file.save(report_page(files, problems, options.same))) return ExitCode::usage;
+  file.save(report_page(files, problems, options.same));
   std::printf("%s\n", to_one_line(options.out).c_str());
   return ExitCode::ok;
 }

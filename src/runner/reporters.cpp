@@ -74,10 +74,6 @@ constexpr Row k_reporters[] = {
      }},
     {"table",
      [](const Options& options, std::optional<Fd>&) { return make_table_reporter(options.color); }},
-    {"json",
-     [](const Options& options, std::optional<Fd>&) {
-       return document(options, "--json", options.json, json_document);
-     }},
     {"csv",
      [](const Options& options, std::optional<Fd>&) {
        return document(options, "--csv", options.csv, csv_document);
@@ -89,6 +85,11 @@ constexpr Row k_reporters[] = {
     {"junit",
      [](const Options& options, std::optional<Fd>&) {
        return document(options, "--junit", options.junit, junit_document);
+     }},
+    // The last one: its exit code counts what the others could not write.
+    {"json",
+     [](const Options& options, std::optional<Fd>&) {
+       return document(options, "--json", options.json, json_document);
      }},
 };
 

@@ -4,17 +4,15 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "core/text.h"
+#include "runner/bounded_file.h"
 
 namespace kbench {
 namespace {
@@ -28,6 +26,8 @@ const Json& member(const Json& object, const char* key) {
   if (found == object.end()) throw std::runtime_error(fmt::format("there is no key `{}`", key));
   return *found;
 }
+
+bool is_time(double value) { return std::isfinite(value) && value > 0; }
 
 /// Numbers that are not finite stand as strings.
 double number(const Json& value) {
@@ -130,6 +130,37 @@ std::optional<Ratio> read_ratio(const Json& json) {
   return ratio;
 }
 
+[[noreturn]] void refuse_figure(const char* name, double value) {
+  throw std::runtime_error(fmt::format("`{}` is {}, which cannot be", name, value));
+}
+
+/// Figures that no run has. Times that are none are part of a document, but of no case that passed.
+void require_possible(const ResultCase& row) {
+  const std::pair<const char*, double> amounts[] = {
+      {"batch", static_cast<double>(row.spec.batch)},
+      {"n", static_cast<double>(row.spec.n)},
+      {"calls_per_repeat", static_cast<double>(row.calls_per_repeat)},
+      {"wall_s", row.wall_s},
+      {"flops", row.flops},
+      {"bytes", row.bytes},
+      {"floor_ns", row.floor_ns},
+      {"copy_bytes_per_s", row.copy_bytes_per_s},
+      {"tensor_flops_per_s", row.tensor_flops_per_s},
+      {"err", row.status == "pass" ? row.err_ns.value_or(0) : 0}};
+  for (const auto& [name, value] : amounts) {
+    if (!std::isfinite(value) || value < 0) refuse_figure(name, value);
+  }
+  if (row.status != "pass") return;
+  const std::pair<const char*, std::optional<double>> times[] = {
+      {"mean", row.mean_ns}, {"best", row.best_ns}, {"median", row.median_ns}};
+  for (const auto& [name, value] : times) {
+    if (value && !is_time(*value)) refuse_figure(name, *value);
+  }
+  for (const double sample : row.samples_ns) {
+    if (!is_time(sample)) refuse_figure("samples_ns", sample);
+  }
+}
+
 ResultCase read_case(const Json& json) {
   ResultCase row;
   row.index = integer(json, "index");
@@ -162,6 +193,7 @@ ResultCase read_case(const Json& json) {
   row.copy_bytes_per_s = later_number(roof, "copy_bytes_per_s");
   row.tensor_flops_per_s = later_number(roof, "tensor_flops_per_s");
   read_warnings(json, row);
+  require_possible(row);
   return row;
 }
 
@@ -208,19 +240,18 @@ ResultsFile parse_results(const std::string& text, const std::string& path) {
   }
 }
 
-std::string read_results_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || file.bad()) {
+std::string read_results_text(const std::string& path, const std::function<bool()>& cancelled) {
+  constexpr std::size_t k_most_bytes = std::size_t{1} << 30;
+  try {
+    return read_bounded(path, k_most_bytes, cancelled);
+  } catch (const Unreadable& unreadable) {
     throw Error(ExitCode::usage, fmt::format("cannot read the results `{}` ({}); check the path",
-                                             to_one_line(path), std::strerror(errno)));
+                                             to_one_line(path), unreadable.what()));
   }
-  return text.str();
 }
 
-ResultsFile read_results(const std::string& path) {
-  return parse_results(read_results_text(path), path);
+ResultsFile read_results(const std::string& path, const std::function<bool()>& cancelled) {
+  return parse_results(read_results_text(path, cancelled), path);
 }
 
 }  // namespace kbench

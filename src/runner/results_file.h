@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,11 +53,12 @@ struct ResultsFile {
 /// True when `path` ends in `.json`.
 bool is_results_path(const std::string& path);
 
-/// Throws Error(usage) naming the file when it cannot be read, is no JSON, has another schema, or
-/// lacks a key that every version of the schema has.
-ResultsFile read_results(const std::string& path);
+/// Throws Error(usage) naming the file when it cannot be read, is no JSON, has another schema,
+/// lacks a key that every version of the schema has, or states a figure that no run can have. The
+/// reading, as that of a pipe may never end, ends once `cancelled` answers true.
+ResultsFile read_results(const std::string& path, const std::function<bool()>& cancelled);
 /// Its text alone, whatever it is. Throws Error(usage) when it cannot be read.
-std::string read_results_text(const std::string& path);
+std::string read_results_text(const std::string& path, const std::function<bool()>& cancelled);
 /// The same for text that is there already.
 ResultsFile parse_results(const std::string& text, const std::string& path);
 

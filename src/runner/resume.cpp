@@ -62,8 +62,8 @@ class Words {
 
 ResultsFile as_results(const RunRecord& record) { return parse_results(json_document(record), ""); }
 
-Resume read_resume(const std::string& path) {
-  const std::string text = read_results_text(path);
+Resume read_resume(const std::string& path, const std::function<bool()>& cancelled) {
+  const std::string text = read_results_text(path, cancelled);
   Resume former{parse_results(text, path), {}};
   try {
     const auto document = nlohmann::ordered_json::parse(text);

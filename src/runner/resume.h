@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct Resume {
 };
 
 /// Throws Error(usage) naming the file where it is no results document.
-Resume read_resume(const std::string& path);
+Resume read_resume(const std::string& path, const std::function<bool()>& cancelled);
 
 /// A run as the document that it would write now.
 ResultsFile as_results(const RunRecord& record);

@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -75,13 +76,14 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
   Options options = asked;
   options.device = places.front().device;
   UserKernel kernel(options, problems, lanes.first(), watch);
+  const auto cancelled = [&watch] { return watch.must_stop(); };
   const Plan plan = make_plan(
-      options, problems, [&] { return kernel.problem(); }, [&watch] { return watch.must_stop(); });
+      options, problems, [&] { return kernel.problem(); }, cancelled);
   watch.limit(options.time_limit_s ? options.time_limit_s : plan.time_limit_s);
   std::optional<Resume> resume;
-  if (!options.resume.empty()) resume = read_resume(options.resume);
+  if (!options.resume.empty()) resume = read_resume(options.resume, cancelled);
   std::optional<ResultsFile> baseline;
-  if (!options.baseline.empty()) baseline = read_results(options.baseline);
+  if (!options.baseline.empty()) baseline = read_results(options.baseline, cancelled);
   const auto reporters = make_reporters(options, std::move(popcorn));
   for (const auto& reporter : reporters) reporter->starting(plan.cases.size());
   kernel.build();
@@ -91,8 +93,22 @@ ExitCode run_mode(const Options& asked, Problems problems, std::optional<Fd> pop
   return run_cases(start, places, watch, reporters);
 }
 
+/// What a case would only find out after its failure. The worker makes the folder.
+void check_save_failing(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path path = fs::absolute(folder, error);
+  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  if (folder.empty() || fs::is_directory(path, error)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("cannot save failing cases in `{}` (`{}` is no folder); give "
+                          "`--save-failing` a folder, or a name for one",
+                          to_one_line(folder), to_one_line(path.string())));
+}
+
 ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
                   const Session::Start& start, Lanes& lanes, Watch& watch) {
+  check_save_failing(options.save_failing);
   if (options.verb == Verb::list) return list(options, wiring.problems, lanes.first());
   if (options.verb == Verb::completion || options.verb == Verb::man) {
     const std::string text = options.verb == Verb::man ? man_page()
@@ -104,9 +120,9 @@ ExitCode run_verb(const Options& options, const Wiring& wiring, std::optional<Fd
   if (options.verb == Verb::new_kernel) return new_kernel(options);
   if (options.verb == Verb::profile_command) return profile_command(options, wiring.problems);
   if (options.verb == Verb::build) return build(options, lanes.first(), watch);
-  if (options.verb == Verb::report) return report(options, wiring.problems);
+  if (options.verb == Verb::report) return report(options, wiring.problems, watch);
   if (options.verb == Verb::compare && is_results_path(options.words.front())) {
-    return compare_files(options);
+    return compare_files(options, watch);
   }
   if (options.verb == Verb::compare) return compare(options, wiring.problems, start, watch);
   if (options.verb == Verb::generate) {
@@ -148,6 +164,14 @@ Session::Start worker_start(bool in_process, const Wiring& wiring, Siblings& sib
   return Session::Start{start, &locks};
 }
 
+/// True when stdout is not the only place where the verb puts what it was asked for.
+bool has_other_output(const Options& options, bool popcorn) {
+  const bool exports = !options.json.empty() || !options.csv.empty() || !options.markdown.empty() ||
+                       !options.junit.empty();
+  const bool page = options.verb == Verb::report && !options.out.empty();
+  return popcorn || exports || page || options.verb == Verb::new_kernel;
+}
+
 ExitCode run_options(const Options& options, const Wiring& wiring, std::optional<Fd> popcorn,
                      Ranks ranks, Watch::Clock::time_point start, StandardStreams& streams) {
   Watch watch(start);
@@ -160,8 +184,10 @@ ExitCode run_options(const Options& options, const Wiring& wiring, std::optional
   const Session::Start start_worker = worker_start(options.in_process, wiring, siblings, locks);
   Lanes lanes(start_worker, std::move(ranks), watch);
   const double patience_s = popcorn ? k_short_patience_s : k_patience_s;
-  const ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, lanes, watch);
+  const bool other_output = has_other_output(options, popcorn.has_value());
+  ExitCode code = run_verb(options, wiring, std::move(popcorn), start_worker, lanes, watch);
   streams.finish(patience_s, &watch);
+  if (code == ExitCode::ok && !other_output && streams.lost_stdout()) code = ExitCode::usage;
   // The thread of a hanging worker still runs: nothing may be destroyed under it.
   if (lanes.first().abandoned()) _exit(static_cast<int>(code));
   return code;
@@ -198,7 +224,8 @@ ExitCode run_or_throw(int argc, char** argv, const Wiring& wiring,
   const Parsed parsed = parse_options(argc, argv, popcorn.seed);
   if (!parsed.options) {
     std::fwrite(parsed.text.data(), 1, parsed.text.size(), parsed.to_stderr ? stderr : stdout);
-    return parsed.to_stderr ? ExitCode::usage : ExitCode::ok;
+    streams->finish(k_short_patience_s, nullptr);
+    return parsed.to_stderr || streams->lost_stdout() ? ExitCode::usage : ExitCode::ok;
   }
   return run_options(*parsed.options, wiring, std::move(popcorn.fd), std::move(ranks), start,
                      *streams);

@@ -22,6 +22,7 @@
 #include "runner/say.h"
 #include "runner/together.h"
 #include "runner/trace.h"
+#include "runner/user_kernel.h"
 
 namespace kbench {
 namespace {
@@ -126,7 +127,11 @@ std::optional<std::string> Run::check_hello(std::size_t seat, std::size_t i, Hel
   if (!hello.note.empty() && hello.note != note_) say(to_one_line(hello.note));
   note_ = hello.note;
   if (!hello.error.empty()) {
-    return lacking(seat, hello.code == ExitCode::ok ? ExitCode::device : hello.code, hello.error);
+    const ExitCode code = hello.code == ExitCode::ok ? ExitCode::device : hello.code;
+    // A source that makes no plug-in is a failed case, as one that does not compile.
+    const bool by_source = code == ExitCode::usage && !start_.source.empty();
+    return lacking(seat, by_source ? ExitCode::case_failed : code,
+                   name_source(hello.error, options_.kernel, start_.source));
   }
   if (!hello.device) return lacking(seat, ExitCode::device, "the worker named no device");
   PlaceRecord& place = record_.places[seat];
@@ -181,6 +186,7 @@ Setup Run::make_setup(std::size_t seat, std::size_t i) {
   setup.ask_cupti = asks_cupti(options_);
   setup.kernel_path = post.kernel;
   setup.lock = options_.lock;
+  setup.call_timeout_s = options_.call_timeout_s;
   return setup;
 }
 
@@ -379,6 +385,7 @@ ExitCode Run::execute() {
   Dealer dealer(lanes, *this, watch_, record_.cases.size());
   if (start_.kernel_error.empty()) find_kernels(dealer);
   use_former_runs(dealer);
+  for (const auto& reporter : reporters_) reporter->prepare(record_);
   for (const auto& reporter : reporters_) reporter->begin(record_);
   begun_ = true;
   if (options_.together) {
@@ -397,8 +404,10 @@ ExitCode Run::conclude() {
       reporter->end(record_);
     } catch (const Error& error) {
       // The others still end, and tell the exit code that follows from this.
-      say(error.what());
-      record_.exit_code = error.code();
+      say(to_one_line(error.what()));
+      // A failed case is the stronger word on a run whose export is lost.
+      const bool told = error.code() == ExitCode::usage && record_.exit_code != ExitCode::ok;
+      if (!told) record_.exit_code = error.code();
     }
   }
   return record_.exit_code;

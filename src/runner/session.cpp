@@ -19,9 +19,6 @@
 namespace kbench {
 namespace {
 
-/// Loading a plug-in and opening a device; a constructor of a plug-in may hang. Also what a worker
-/// may take until the first word on a job.
-constexpr double k_set_up_limit_s = 120;
 constexpr double k_longest_limit_s = 1e9;
 /// A worker that is let go may have a profiler's data to write.
 constexpr std::chrono::seconds k_farewell(10);
@@ -76,7 +73,7 @@ void Session::ask(Job job) {
   output_.begin_case();
   job.token = random_word("a token");
   event_ = Event{};
-  event_.limit_s = k_set_up_limit_s;
+  event_.limit_s = k_set_up_limit_s;  // until the first word on the job
   paced_ = job.paced;
   converse(job.token, job);
 }

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 
 #include "runner/say.h"
@@ -76,7 +78,14 @@ void StandardStreams::finish(double patience_s, Watch* watch) {
                     "take the results from `--json`",
                     out_.left_out()));
   }
+  if (lost_stdout() && !told_of_loss_) {
+    say(fmt::format("cannot write to stdout ({}); send it where there is room",
+                    std::strerror(out_.error())));
+    told_of_loss_ = true;
+  }
   err_.discard();
 }
+
+bool StandardStreams::lost_stdout() const { return out_.error() != 0 && out_.error() != EPIPE; }
 
 }  // namespace kbench

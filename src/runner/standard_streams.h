@@ -22,9 +22,13 @@ class StandardStreams {
   /// second once `watch`, which may be null, says that the run must stop. The rest is left out,
   /// which stderr is told.
   void finish(double patience_s, Watch* watch);
+  /// What was written to stdout is lost, on a full disk for instance. A reader that has left, as
+  /// `head` does, had what it wanted.
+  bool lost_stdout() const;
 
  private:
   Outlet out_, err_;
+  bool told_of_loss_ = false;
   std::FILE *before_out_, *before_err_;
 };
 

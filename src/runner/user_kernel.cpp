@@ -66,6 +66,15 @@ void check_source(const std::string& path) {
                   to_one_line(path)));
 }
 
+std::string name_source(std::string words, const std::string& library, const std::string& source) {
+  if (source.empty() || library.empty()) return words;
+  for (std::size_t at = 0; (at = words.find(library, at)) != std::string::npos;) {
+    words.replace(at, library.size(), source);
+    at += source.size();
+  }
+  return words;
+}
+
 std::string problem_in_source(const std::string& path, Problems problems) {
   const std::optional<std::string> text = read_file(path);
   std::string found;
@@ -160,17 +169,12 @@ void UserKernel::build() {
   }
 }
 
-/// The plug-in's place in the cache says nothing to whoever wrote the source.
-std::string UserKernel::name_source(std::string words) const {
-  const std::size_t at = is_source() ? words.find(options_.kernel) : std::string::npos;
-  return at == std::string::npos ? words : words.replace(at, options_.kernel.size(), source_);
-}
-
 std::string UserKernel::ask_plugin() {
   Setup setup;
   setup.device = options_.device;
   setup.kernel_path = options_.kernel;
   setup.lock = options_.lock;
+  setup.call_timeout_s = options_.call_timeout_s;
   setup.ask_cupti = asks_cupti(options_);
   auto answer = session_.set_up(setup);
   if (auto* failure = std::get_if<Failure>(&answer)) {
@@ -184,9 +188,14 @@ std::string UserKernel::ask_plugin() {
   greeting_ = std::get<Hello>(std::move(answer));
   if (greeting_->kernel) return greeting_->kernel->problem;
   const bool device = greeting_->code == ExitCode::device;
-  throw Error(device ? ExitCode::device : ExitCode::usage,
-              greeting_->error.empty() ? "the worker did not describe the kernel"
-                                       : name_source(greeting_->error));
+  const std::string words =
+      greeting_->error.empty() ? "the worker did not describe the kernel" : greeting_->error;
+  if (device || !is_source()) throw Error(device ? ExitCode::device : ExitCode::usage, words);
+  // What the compiler made is no plug-in: that is the source's fault, as a compile error is.
+  error_ = name_source(words, options_.kernel, source_);
+  greeting_.reset();
+  session_.end();
+  return problem_in_source(source_, problems_);
 }
 
 std::string UserKernel::problem() {

@@ -27,6 +27,10 @@ std::string problem_in_source(const std::string& path, Problems problems);
 CompileResult compile_kernel(const std::string& source, const Options& options,
                              const std::string& architecture, Watch& watch);
 
+/// `words` of a worker about the plug-in `library`, with the `source` that it was made from named
+/// instead: its place in the cache says nothing to whoever wrote it. Either may be empty.
+std::string name_source(std::string words, const std::string& library, const std::string& source);
+
 /// The kernel of one run. Everything is done when it is first needed: nothing is compiled before
 /// the case file is known to be right, as far as that does not depend on the kernel.
 class UserKernel {
@@ -37,8 +41,8 @@ class UserKernel {
   /// Problem of the plug-in at --kernel PATH, from a worker that stays for the run. When the source
   /// makes no plug-in, the problem that its text names; empty when it names none or several, and
   /// for a plug-in at which a worker dies or hangs: every case of the run then fails with that.
-  /// Throws Error(usage) for a plug-in that cannot be loaded, Error(device) when there is no
-  /// device.
+  /// Throws Error(usage) for a plug-in, not made here, that cannot be loaded, Error(device) when
+  /// there is no device.
   std::string problem();
 
   /// Makes the plug-in when --kernel is a source and that was not done yet. A source that does not
@@ -52,7 +56,6 @@ class UserKernel {
   bool is_source() const { return !source_.empty(); }
   std::string architecture();
   std::string ask_plugin();
-  std::string name_source(std::string words) const;
 
   Options options_;  // of the run; `kernel` becomes the plug-in's path
   Problems problems_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -40,6 +41,7 @@ class Worker {
 
  private:
   const KernelPlugin& plugin(const std::string& path);
+  const KernelPlugin& load(const Setup& setup);
   /// `auto` with a kernel named means that kernel's device.
   DeviceRequest choose_device(const DeviceRequest& asked) const;
   void dispatch(const Job& job, Reply& reply);
@@ -67,6 +69,21 @@ const KernelPlugin& Worker::plugin(const std::string& path) {
   return *plugin_;
 }
 
+/// Constructors of the plug-in run here. The limit of a call is for them, not for a driver that
+/// takes its time to start; and a large library on a slow disk is no hang.
+const KernelPlugin& Worker::load(const Setup& setup) {
+  constexpr double k_least_s = 20;
+  const auto tell = [&](double limit_s, const char* what) {
+    if (setup.call_timeout_s > 0) {
+      channel_.send(Event{setup.token, "set-up", 0, limit_s, what, 0, 0});
+    }
+  };
+  tell(std::max(setup.call_timeout_s, k_least_s), "loading the plug-in");
+  const KernelPlugin& loaded = plugin(setup.kernel_path);
+  tell(k_set_up_limit_s, "the worker's set-up");
+  return loaded;
+}
+
 DeviceRequest Worker::choose_device(const DeviceRequest& asked) const {
   if (asked.kind != DeviceRequest::Kind::automatic || !plugin_) return asked;
   if (device_kind(plugin_->kernel()) == DeviceKind::host) return {DeviceRequest::Kind::host, 0};
@@ -79,7 +96,7 @@ Hello Worker::set_up(const Setup& setup) {
   hello.token = setup.token;
   try {
     if (!setup.kernel_path.empty()) {
-      const KernelPlugin& loaded = plugin(setup.kernel_path);
+      const KernelPlugin& loaded = load(setup);
       hello.kernel = describe(loaded.kernel(), loaded.path());
     }
     if (setup.list_devices) hello.devices = list_devices();

@@ -148,7 +148,7 @@ TEST_CASE("a shape file that is no list of cases is refused") {
        "ELF\xFF",
        "a:1:5: byte 0xff is not text"},
       {"n: 1; \xED\xA0\x80", "a:1:7: byte 0xed is not text"},
-      {"\xEF\xBB\xBFn: 1", "a:1:1: `\xEF\xBB\xBF` (U+FEFF) where a key is expected"},
+      {"\xEF\xBB\xBFn: 1", "a:1:1: a byte order mark (U+FEFF) stands before the first"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.text);

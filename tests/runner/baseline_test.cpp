@@ -105,8 +105,11 @@ TEST_CASE("a terminal that is too narrow for the ratios breaks their lines") {
 }
 
 TEST_CASE("a case has a ratio when both runs measured it") {
-  RunRecord old = some_run({measured_case(32, samples_around(1000)), failed_case(64, "wrong"),
-                            measured_case(128, {1000, std::numeric_limits<double>::quiet_NaN()})});
+  CaseRecord no_time = measured_case(128, {1000, std::numeric_limits<double>::quiet_NaN()});
+  no_time.passed = false;
+  no_time.summary.reset();
+  RunRecord old =
+      some_run({measured_case(32, samples_around(1000)), failed_case(64, "wrong"), no_time});
   RunRecord now = some_run({measured_case(256, samples_around(500)), measured_case(64, {500}),
                             measured_case(128, {500, 500}), measured_case(32, samples_around(500)),
                             failed_case(32, "wrong")});

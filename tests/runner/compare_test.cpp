@@ -241,3 +241,13 @@ TEST_CASE("what cannot be compared is refused before anything runs") {
   CHECK(one.status == 2);
   CHECK_THAT(one.err, ContainsSubstring("needs two kernels or more"));
 }
+
+TEST_CASE("one kernel and a case file are not two kernels") {
+  const Tree tree;
+  const std::string file = tree.write("shape.txt", k_dense);
+  const Outcome outcome = kbench_run(tree, {"compare", "lapack", file});
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err == "`kbench compare` needs two kernels or more (`" + file +
+                           "` is a file of cases, no kernel); name another, as in `kbench compare "
+                           "lapack my.cpp shape.txt`\n");
+}

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -339,6 +340,11 @@ const std::map<std::string, Behaviour>& behaviours() {
          wait_forever();
        }},
       {"idle", [](int, const Job&) { wait_forever(); }},
+      {"removes",
+       [](int s, const Job& job) {
+         std::filesystem::remove_all(variable("FAKE_REMOVES"));
+         send_message(s, passing_reply(job));
+       }},
       {"slow",
        [](int s, const Job& job) {
          usleep(300000);
@@ -427,6 +433,10 @@ void greet(int socket, const Setup& setup) {
   const bool loads = !setup.kernel_path.empty();
   if (wrong == "dies" || (wrong == "dies loading" && loads)) raise(SIGKILL);
   if (wrong == "hangs loading" && loads) wait_forever();
+  if (wrong == "hangs in constructor" && loads && setup.call_timeout_s > 0) {
+    send_message(socket, Event{setup.token, "set-up", 0, 0.125, "loading the plug-in", 0, 0});
+    wait_forever();
+  }
   Hello hello;
   hello.token = setup.token;
   hello.kernel = describe_kernel(setup.kernel_path);
@@ -440,6 +450,11 @@ void greet(int socket, const Setup& setup) {
     hello.code = ExitCode::case_failed;
   } else if (wrong == "wrong abi") {
     hello.error = "kernel has ABI 7, kbench has 1; build it again";
+    hello.code = ExitCode::usage;
+    hello.kernel.reset();
+  } else if (wrong == "no descriptor" && setup.kernel_path.find("lapack") == std::string::npos) {
+    hello.error =
+        fmt::format("kernel `{}` exports no `kbench_kernel_descriptor`", setup.kernel_path);
     hello.code = ExitCode::usage;
     hello.kernel.reset();
   } else {

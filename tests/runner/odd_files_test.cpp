@@ -28,6 +28,7 @@ TEST_CASE("pipes, devices, folders and endless files are refused as a case file"
   };
   const std::vector<Row> rows = {{tree.make_fifo("fifo"), "it is no regular file"},
                                  {"/dev/zero", "it is no regular file"},
+                                 {"/proc/version", "it is made up by the kernel"},
                                  {tree.path("bin"), "it is a folder"},
                                  {large, "it has more than 64 MiB"}};
   for (const Row& row : rows) {
@@ -41,6 +42,48 @@ TEST_CASE("pipes, devices, folders and endless files are refused as a case file"
       kbench_run(tree, {"test", tree.write("f.txt", k_case), "--kernel", tree.path("large.cpp")});
   CHECK(source.status == 2);
   CHECK_THAT(source.err, ContainsSubstring("(it has more than 64 MiB)"));
+}
+
+TEST_CASE("pipes, devices, folders and endless files are refused as results") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_case);
+  const std::string fifo = tree.make_fifo("fifo.json"), good = tree.path("good.json");
+  std::filesystem::create_directory(tree.path("folder.json"));
+  std::filesystem::create_symlink("/dev/zero", tree.path("zero.json"));
+  const std::string large = tree.write("large.json", "");
+  std::filesystem::resize_file(large, (std::uintmax_t{1} << 30) + 1);
+  CHECK(kbench_run(tree, {"test", file, "--problem", "qr_v2", "--json", good}).status == 0);
+  struct Row {
+    std::string path, why;
+  };
+  const std::vector<Row> rows = {{fifo, "it is no regular file"},
+                                 {tree.path("zero.json"), "it is no regular file"},
+                                 {tree.path("folder.json"), "it is a folder"},
+                                 {large, "it has more than 1024 MiB"}};
+  for (const Row& row : rows) {
+    const std::vector<std::vector<std::string>> lines = {
+        {"compare", good, row.path},
+        {"report", row.path, "-o", tree.path("page.html")},
+        {"benchmark", file, "--problem", "qr_v2", "--baseline", row.path}};
+    for (const auto& line : lines) {
+      CAPTURE(line);
+      // The large one is read to its limit: once is enough.
+      if (row.path == large && line.front() != "compare") continue;
+      const Outcome outcome = kbench_run(tree, line);
+      CHECK(outcome.status == 2);
+      CHECK_THAT(outcome.err, ContainsSubstring("cannot read the results `" + row.path + "` (" +
+                                                row.why + "); check the path"));
+    }
+  }
+}
+
+TEST_CASE("results may come through a pipe") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_case);
+  CHECK(kbench_run(tree, {"test", file, "--problem", "qr_v2", "--json", tree.path("r.json")})
+            .status == 0);
+  CHECK(shell("cat " + tree.path("r.json") + " | " + tree.path("bin/kbench") +
+              " report /dev/stdin -o " + tree.path("page.html") + " > /dev/null") == 0);
 }
 
 TEST_CASE("a case file may come through a pipe, and one that never ends is not waited for") {
@@ -87,6 +130,43 @@ TEST_CASE("a plug-in that dies or hangs while it is loaded is failed cases and a
   CHECK(hangs.status == 112);
   CHECK_THAT(hangs.lines, ContainsSubstring("test.0.error: not run (time limit)\n"));
   CHECK_THAT(hangs.lines, ContainsSubstring("\ncheck: fail\n"));
+}
+
+TEST_CASE("a constructor that hangs is told with the limit of a call, on every way to a plug-in") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_case);
+  const std::string own = tree.write("own.so", "qr_v2 host");
+  const std::vector<std::vector<std::string>> lines = {
+      {"test", file, "--kernel", own},
+      {"test", file, "--kernel", own, "--problem", "qr_v2"},
+      {"compare", own, "lapack", file, "--problem", "qr_v2"}};
+  for (std::vector<std::string> line : lines) {
+    line.insert(line.end(), {"--call-timeout", "3"});
+    CAPTURE(line);
+    const Outcome outcome = kbench_run(tree, line, {{"FAKE_HELLO", "hangs in constructor"}});
+    CHECK(outcome.status == 112);
+    CHECK_THAT(outcome.out, ContainsSubstring("loading the plug-in did not return within 0.125 s: "
+                                              "killed (phase: set-up)"));
+  }
+}
+
+TEST_CASE("failing cases are saved in a folder, or under a name for one") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", k_case);
+  for (const std::string& folder : {file, file + "/below"}) {
+    const Outcome outcome =
+        kbench_run(tree, {"test", file, "--problem", "qr_v2", "--save-failing", folder},
+                   {{"FAKE_LOG", tree.path("log")}});
+    CHECK(outcome.status == 2);
+    CHECK(outcome.err ==
+          "cannot save failing cases in `" + folder + "` (`" + file +
+              "` is no folder); give `--save-failing` a folder, or a name for one\n");
+    CHECK(tree.read("log").empty());
+  }
+  for (const std::string& folder : {tree.path("bin"), tree.path("new/below")}) {
+    CHECK(kbench_run(tree, {"test", file, "--problem", "qr_v2", "--save-failing", folder}).status ==
+          0);
+  }
 }
 
 TEST_CASE("control bytes of the command line do not reach the terminal") {

@@ -313,3 +313,31 @@ TEST_CASE("the help of a verb shows its options, their variables and an example"
     }
   }
 }
+
+TEST_CASE("a switch takes a value behind an equals sign, and no other") {
+  const auto in_process = [](const std::vector<std::string>& words) {
+    std::vector<std::string> line = {"test", "f.txt"};
+    line.insert(line.end(), words.begin(), words.end());
+    return options(line).in_process;
+  };
+  CHECK(in_process({"--in-process"}));
+  CHECK(in_process({"--in-process=on"}));
+  CHECK_FALSE(in_process({"--in-process=off"}));
+  CHECK_FALSE(in_process({"--in-process", "--in-process=off"}));
+  CHECK(in_process({"--in-process=off", "--in-process"}));
+  CHECK_FALSE(options({"--in-process=false", "test", "f.txt"}).in_process);
+  CHECK(options({"test", "f.txt", "--no-lock=off"}).lock);
+  CHECK(refusal({"test", "f.txt", "--no-lock=maybe"}) ==
+        "`maybe` is no value for `--no-lock`; give `on` or `off`");
+  const Variables variables(Values{{"KBENCH_IN_PROCESS", "on"}});
+  CHECK_FALSE(in_process({"--in-process=off"}));
+}
+
+TEST_CASE("help is a verb as well, and a missing shell is not one without a name") {
+  CHECK(parse({"help"}).text == parse({"--help"}).text);
+  CHECK_FALSE(parse({"help"}).to_stderr);
+  CHECK(parse({"help", "test"}).text == parse({"test", "--help"}).text);
+  CHECK_THAT(refusal({"help", "tset"}), StartsWith("unknown verb `tset`; did you mean `test`?"));
+  CHECK(refusal({"completion"}) ==
+        "`kbench completion` needs a shell; give bash or zsh, as in `kbench completion bash`");
+}

@@ -62,3 +62,10 @@ TEST_CASE("exactly what fits is not cut") {
   out.forwarder.flush();
   CHECK(out.lines.size() == 1);
 }
+
+TEST_CASE("control characters of a kernel's output do not reach the terminal") {
+  Lines out;
+  out.forwarder.take("\x1b[2J\x1b]0;title\x07 at\ttab\r\n\xc2\x9b");
+  out.forwarder.flush();
+  CHECK(out.lines == std::vector<std::string>{"\\x1b[2J\\x1b]0;title\\x07 at\ttab\\r", "\\u009b"});
+}

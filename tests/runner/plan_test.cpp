@@ -126,18 +126,23 @@ TEST_CASE("a secret seed changes the seeds and not the spec") {
   CHECK(plan_of(options).cases[0].spec.seed == 5 + 5 * 6 / 2);
 }
 
-TEST_CASE("a seed that would wrap is refused with its line") {
+TEST_CASE("a seed that would wrap is refused with its place") {
   const Tree tree;
   const std::string file = tree.write("f.txt",
                                       "batch: 2; n: 4; cond: 1; seed: 1\n"
                                       "batch: 2; n: 4; cond: 1; seed: 9223372036854775807\n");
   Options options = mode_options("benchmark", file);
   options.problem = "qr_v2";
-  CHECK_THAT(refusal(options, ExitCode::case_file), StartsWith(file + ":2:1: seed `"));
+  CHECK_THAT(refusal(options, ExitCode::case_file), StartsWith(file + ":2:32: seed `"));
   options.mode = find_mode("test");
   CHECK(plan_of(options).cases[1].seeds[0] == 9223372036854775807);
   options.seed = 0;
-  CHECK_THAT(refusal(options, ExitCode::case_file), StartsWith(file + ":2:1: seed `"));
+  CHECK_THAT(refusal(options, ExitCode::case_file), StartsWith(file + ":2:32: seed `"));
+  const std::string task = tree.write("t.yaml",
+                                      "problem: qr_v2\nbenchmarks:\n"
+                                      "  - {batch: 2, n: 4, cond: 1, seed: 9223372036854775807}\n");
+  CHECK_THAT(refusal(mode_options("benchmark", task), ExitCode::case_file),
+             StartsWith(task + ":3:37: seed `"));
 }
 
 TEST_CASE("generate takes the tests' seeds as listed or the benchmarks' of the measured loop") {

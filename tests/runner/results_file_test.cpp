@@ -61,7 +61,7 @@ TEST_CASE("a results document comes back with its figures") {
 TEST_CASE("documents that kbench wrote before some keys existed are read") {
   const std::filesystem::path folder =
       std::filesystem::path(KBENCH_SOURCE_DIR) / "docs/measurements/2026-11-30-h200";
-  const ResultsFile file = read_results((folder / "blocked-qr_v2.json").string());
+  const ResultsFile file = read_results((folder / "blocked-qr_v2.json").string(), {});
   REQUIRE(file.cases.size() == 12);
   CHECK(file.device->name == "NVIDIA H200");
   CHECK(file.cases[3].samples_ns.size() == 8);
@@ -83,7 +83,7 @@ TEST_CASE("what is no results document is refused with its name") {
   lacking.replace(lacking.find("\"samples_ns\""), 12, "\"sample_ns\" ");
   CHECK_THAT(thrown_by([&] { parse_results(lacking, "a.json"); }),
              ContainsSubstring("there is no key `samples_ns`"));
-  CHECK_THAT(thrown_by([] { read_results("/nowhere/a.json"); }),
+  CHECK_THAT(thrown_by([] { read_results("/nowhere/a.json", {}); }),
              StartsWith("cannot read the results `/nowhere/a.json`"));
 }
 
@@ -191,4 +191,52 @@ TEST_CASE("compare of files prints a line a case, refuses what differs, and --fo
     CHECK_THAT(outcome.out, ContainsSubstring(row.out));
     CHECK_THAT(outcome.err, ContainsSubstring(row.err));
   }
+}
+
+TEST_CASE("a figure that no run has is refused, and a time that is none in a failed case is not") {
+  struct Row {
+    std::string words;
+    std::function<void(CaseRecord&)> change;
+  };
+  const double nan = std::nan("");
+  const Row rows[] = {
+      {"`samples_ns` is -5", [](CaseRecord& r) { r.reply.samples_ns[1] = -5; }},
+      {"`samples_ns` is nan", [&](CaseRecord& r) { r.reply.samples_ns[1] = nan; }},
+      {"`mean` is nan", [&](CaseRecord& r) { r.summary->mean = nan; }},
+      {"`median` is 0", [](CaseRecord& r) { r.summary->median = 0; }},
+      {"`err` is -1", [](CaseRecord& r) { r.summary->err = -1; }},
+      {"`floor_ns` is -1", [](CaseRecord& r) { r.reply.floor_ns = -1; }},
+      {"`flops` is -2", [](CaseRecord& r) { r.flops = -2; }},
+      {"`batch` is -20", [](CaseRecord& r) { r.spec.batch = -20; }},
+  };
+  for (const Row& row : rows) {
+    RunRecord changed = run_of(1000, 2000);
+    row.change(changed.cases[0]);
+    CHECK_THAT(
+        thrown_by([&] { read_back(changed, "new.json"); }),
+        StartsWith("`new.json` is no results document (" + row.words + ", which cannot be)"));
+  }
+  RunRecord failed = run_of(1000, 2000);
+  failed.cases[0].passed = false;
+  failed.cases[0].summary.reset();
+  failed.cases[0].reply.samples_ns[1] = nan;
+  CHECK(read_back(failed).cases[0].status == "fail");
+}
+
+TEST_CASE("compare says which of its files is of a run that did not come to its end") {
+  const Tree tree;
+  RunRecord broken = run_of(1000, 2000);
+  broken.finished = false;
+  broken.cases[1].ended = broken.cases[1].passed = false;
+  broken.cases[1].summary.reset();
+  broken.cases[1].reply = Reply{};
+  const std::string whole = tree.write("whole.json", json_document(run_of(1000, 2000)));
+  const std::string part = tree.write("part.json", json_document(broken));
+  const std::string words =
+      "is of a run that did not come to its end; only what it has is compared\n";
+  const Outcome outcome = kbench_run(tree, {"compare", whole, part});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "`" + part + "` " + words);
+  CHECK_THAT(outcome.out, ContainsSubstring("not run"));
+  CHECK(kbench_run(tree, {"compare", whole, whole}).err.empty());
 }

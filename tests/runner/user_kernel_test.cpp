@@ -358,6 +358,37 @@ TEST_CASE("the time limit of the run ends the compiler") {
   CHECK_THAT(outcome.lines, ContainsSubstring("test.0.error: not run (time limit)\ncheck: fail\n"));
 }
 
+TEST_CASE(
+    "a source that makes no plug-in fails its cases, a plug-in named by its path is refused") {
+  const Tree tree;
+  const std::string file = tree.write("f.txt", two_cases());
+  const std::string source = tree.write("my.cpp", "// qr_v2");
+  const Environment environment =
+      with(fake_compiler(tree, "qr_v2 host"), {{"FAKE_HELLO", "no descriptor"}});
+  const std::string words = "kernel `" + source + "` exports no `kbench_kernel_descriptor`";
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--problem", "qr_v2"}}) {
+    std::vector<std::string> line = {"test", file, "--kernel", source};
+    line.insert(line.end(), more.begin(), more.end());
+    CAPTURE(line);
+    const PopcornOutcome outcome = popcorn_run(tree, line, environment);
+    CHECK(outcome.status == 112);
+    CHECK_THAT(outcome.lines, StartsWith("test-count: 2\n"));
+    CHECK_THAT(outcome.lines, ContainsSubstring("test.0.error: " + words));
+    CHECK_THAT(outcome.lines, ContainsSubstring("test.1.error: " + words));
+    CHECK_THAT(outcome.lines, ContainsSubstring("\ncheck: fail\n"));
+  }
+  const Outcome compared =
+      kbench_run(tree, {"compare", "lapack", source, file, "--problem", "qr_v2"}, environment);
+  CHECK(compared.status == 112);
+  CHECK_THAT(compared.out, ContainsSubstring(words));
+  const std::string library = tree.write("own.so", "qr_v2 host");
+  const PopcornOutcome refused =
+      popcorn_run(tree, {"test", file, "--kernel", library, "--problem", "qr_v2"}, environment);
+  CHECK(refused.status == 2);
+  CHECK(refused.lines.empty());
+}
+
 TEST_CASE("a compilation that takes long is said while it runs") {
   const Tree tree;
   const std::string fifo = tree.make_fifo("fifo"), source = tree.write("my.cpp", "text");

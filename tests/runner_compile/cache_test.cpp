@@ -183,6 +183,20 @@ TEST_CASE("build folders of a killed run are removed after a day") {
   CHECK(fs::exists(young));
 }
 
+TEST_CASE("a build folder goes once its owner does not live any more") {
+  const Bench bench;
+  const fs::path kernels = bench.folder / "cache/kernels";
+  const fs::path left = kernels / ".build-left";
+  write(left / "file", "x");
+  const PrivateFolder owned((kernels / ".build-").string());
+  for (const fs::path& folder : {fs::path(owned.path()), left}) {
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  }
+  REQUIRE(compile(bench.request).ok);
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(owned.path()));
+}
+
 TEST_CASE("the cache lies where XDG says") {
   const Variable home("HOME", "/home/somebody");
   {

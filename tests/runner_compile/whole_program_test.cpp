@@ -55,12 +55,30 @@ TEST_CASE("a wrong kernel fails, a broken one shows its line, and both exit 112"
   CHECK_THAT(broken.output, ContainsSubstring("0 passed, 1 failed\n"));
 }
 
-TEST_CASE("a source without a descriptor is refused with what it lacks") {
+TEST_CASE("a source that makes no plug-in fails its cases with what it lacks") {
   const TempFolder folder;
-  const std::string source = write(folder / "bare.cpp", "extern \"C\" void custom_kernel() {}\n");
-  const CommandResult bare = kbench_run(folder, {"test", shape_file(folder), "--kernel", source});
-  INFO(bare.output);
-  CHECK(bare.status == 2);
-  CHECK_THAT(bare.output,
-             ContainsSubstring("kernel `" + source + "` exports no `kbench_kernel_desc"));
+  const std::string bare = write(folder / "bare.cpp", "extern \"C\" void custom_kernel() {}\n");
+  const std::string empty = write(folder / "empty.cpp", "");
+  const std::string lacks = "` exports no `kbench_kernel_desc";
+  struct Row {
+    std::vector<std::string> words;
+    std::string reason;
+  };
+  const Row rows[] = {
+      {{"--kernel", bare}, "kernel `" + bare + lacks},
+      {{"--kernel", empty}, "kernel `" + empty + lacks},
+      {{"--kernel", bare, "--nvcc-flags", "-c"}, "cannot load kernel `" + bare + "` (" + bare},
+  };
+  for (const Row& row : rows) {
+    for (const bool named : {true, false}) {
+      std::vector<std::string> words = {"test", shape_file(folder)};
+      words.insert(words.end(), row.words.begin(), row.words.end());
+      if (named) words.insert(words.end(), {"--problem", "qr_v2"});
+      const CommandResult result = kbench_run(folder, words);
+      INFO(result.output);
+      CHECK(result.status == 112);
+      CHECK_THAT(result.output, ContainsSubstring(row.reason));
+      CHECK_THAT(result.output, ContainsSubstring(" failed\n"));
+    }
+  }
 }

@@ -34,6 +34,27 @@ TEST_CASE("the first message names kernel and device and what is free") {
   CHECK(worker.close_and_wait() == 0);
 }
 
+TEST_CASE(
+    "loading a plug-in has the limit of a call where one is given, and never less than 20 s") {
+  struct Row {
+    double asked_s, limit_s;
+  };
+  for (const Row& row : {Row{0.5, 20}, Row{45, 45}}) {
+    Setup setup = setup_for(plugin_path("good_column_major"));
+    setup.call_timeout_s = row.asked_s;
+    WorkerProcess worker;
+    CHECK(worker.set_up(setup).error.empty());
+    REQUIRE(worker.events.size() == 2);
+    CHECK(worker.events[0].token == setup.token);
+    CHECK(worker.events[0].what == "loading the plug-in");
+    CHECK(worker.events[0].limit_s == row.limit_s);
+    CHECK(worker.events[1].limit_s == k_set_up_limit_s);
+  }
+  WorkerProcess worker;
+  worker.set_up(setup_for(plugin_path("good_column_major")));
+  CHECK(worker.events.empty());
+}
+
 TEST_CASE("the memory of a job is told beforehand within 1 % of what it takes") {
   for (const JobKind kind : {JobKind::check, JobKind::measure}) {
     Job job = make_job(kind, plugin_path("good_row_major"), "qr_v2", 3, 128);

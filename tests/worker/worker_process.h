@@ -40,9 +40,14 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
+  /// Events are kept.
   Hello set_up(const Setup& setup) {
     channel_->send(setup);
-    return std::get<Hello>(channel_->receive().value());
+    for (;;) {
+      const Message message = channel_->receive().value();
+      if (const Hello* hello = std::get_if<Hello>(&message)) return *hello;
+      events.push_back(std::get<Event>(message));
+    }
   }
   /// The reply, or nothing when the worker died before it. Events are kept.
   std::optional<Reply> run(const Job& job) {
