@@ -3,8 +3,9 @@
 #include "runner/case_reader.h"
 
 #include <cstdint>
-#include <limits>
 #include <string>
+
+#include "runner/json_values.h"
 
 namespace kbench {
 namespace {
@@ -19,26 +20,14 @@ const Json& at(const Json& object, const char* key) {
   return found == object.end() ? k_null : *found;
 }
 
-/// Numbers that are not finite stand as strings; what is not known is 0.
-double number(const Json& value) {
-  constexpr double k_inf = std::numeric_limits<double>::infinity();
-  if (value.is_null()) return 0;
-  if (value == "inf") return k_inf;
-  if (value == "-inf") return -k_inf;
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  return value.get<double>();
-}
+/// What is not known is 0.
+double number(const Json& value) { return value.is_null() ? 0 : read_number(value); }
 
 double number(const Json& object, const char* key) { return number(at(object, key)); }
 
 std::int64_t integer(const Json& object, const char* key) {
   const Json& value = at(object, key);
   return value.is_null() ? 0 : value.get<std::int64_t>();
-}
-
-std::string text(const Json& object, const char* key) {
-  const Json& value = at(object, key);
-  return value.is_null() ? "" : value.get<std::string>();
 }
 
 std::vector<double> numbers(const Json& list) {
@@ -58,11 +47,11 @@ Value named(const std::string& name, std::initializer_list<Value> values) {
 
 KernelInfo read_kernel(const Json& json) {
   KernelInfo kernel;
-  kernel.name = text(json, "name");
-  kernel.problem = text(json, "problem");
-  kernel.description = text(json, "description");
-  kernel.path = text(json, "path");
-  kernel.device = named(text(json, "device"), {DeviceKind::host, DeviceKind::cuda});
+  kernel.name = read_text(json, "name");
+  kernel.problem = read_text(json, "problem");
+  kernel.description = read_text(json, "description");
+  kernel.path = read_text(json, "path");
+  kernel.device = named(read_text(json, "device"), {DeviceKind::host, DeviceKind::cuda});
   const Json& synchronises = at(json, "synchronises_host");
   kernel.synchronises_host = synchronises.is_boolean() && synchronises.get<bool>();
   return kernel;
@@ -99,7 +88,7 @@ std::optional<ClockState> read_state(const Json& json) {
 void read_circumstances(const Json& json, Reply& reply) {
   const Json& clocks = at(json, "clocks");
   reply.clocks = {read_state(at(clocks, "before")), read_state(at(clocks, "after")),
-                  text(clocks, "absent")};
+                  read_text(clocks, "absent")};
   const Json& costs = at(json, "launch_costs_ns");
   reply.launch_costs = {number(costs, "event_pair"), number(costs, "empty_kernel"),
                         number(costs, "empty_kernel_idle")};
@@ -107,12 +96,12 @@ void read_circumstances(const Json& json, Reply& reply) {
   if (!at(idle, "event_ns").is_null()) {
     reply.idle = IdleTime{number(idle, "event_ns"), number(idle, "busy_ns")};
   }
-  reply.idle_unknown = text(idle, "unknown");
+  reply.idle_unknown = read_text(idle, "unknown");
   const Json& queued = at(json, "queued");
   if (queued.is_null()) return;
   reply.queued = QueuedFigures{
-      named(text(queued, "held_by"), {HoldKind::none, HoldKind::hold, HoldKind::delay}),
-      text(queued, "reason"), number(queued, "delay_ns"), numbers(at(queued, "samples_ns"))};
+      named(read_text(queued, "held_by"), {HoldKind::none, HoldKind::hold, HoldKind::delay}),
+      read_text(queued, "reason"), number(queued, "delay_ns"), numbers(at(queued, "samples_ns"))};
 }
 
 void read_checks(const Json& json, Reply& reply) {
@@ -121,28 +110,29 @@ void read_checks(const Json& json, Reply& reply) {
     reply.residuals.push_back({name, number(value), number(gates, name.c_str())});
   }
   reply.worst_of_gate = number(json, "worst_of_gate");
-  reply.worst_gate = text(json, "worst_gate");
+  reply.worst_gate = read_text(json, "worst_gate");
   for (const Json& input : at(json, "inputs")) {
     reply.inputs.push_back(
-        {integer(input, "seed"), text(input, "sha256"), "", number(input, "ms")});
+        {integer(input, "seed"), read_text(input, "sha256"), "", number(input, "ms")});
   }
 }
 
 Reply read_reply(const Json& json) {
   Reply reply;
-  reply.message = text(json, "message");
+  reply.message = read_text(json, "message");
   read_checks(json, reply);
   reply.samples_ns = numbers(at(json, "samples_ns"));
-  reply.stop = named(text(json, "stop"), {StopReason::none, StopReason::precise, StopReason::budget,
-                                          StopReason::wall, StopReason::repeats});
+  reply.stop =
+      named(read_text(json, "stop"), {StopReason::none, StopReason::precise, StopReason::budget,
+                                      StopReason::wall, StopReason::repeats});
   reply.calls_per_repeat = integer(json, "calls_per_repeat");
   reply.warm_up_repeats = integer(json, "warm_up_repeats");
-  reply.fresh_inputs = text(json, "fresh_inputs");
+  reply.fresh_inputs = read_text(json, "fresh_inputs");
   reply.audit_repeats = integer(json, "audit_repeats");
   const Json& audited = at(json, "audit_call_ns");
   if (!audited.is_null()) reply.audit_call_ns = number(audited);
   reply.floor_ns = number(json, "floor_ns");
-  reply.floor_reason = text(json, "floor_reason");
+  reply.floor_reason = read_text(json, "floor_reason");
   const Json& roof = at(json, "roof");
   reply.copy_bytes_per_s = number(roof, "copy_bytes_per_s");
   reply.tensor_flops_per_s = number(roof, "tensor_flops_per_s");
@@ -156,7 +146,7 @@ Reply read_reply(const Json& json) {
   reply.recheck_ms = number(times, "recheck");
   reply.workspace_bytes = integer(json, "workspace_bytes");
   reply.device_peak_bytes = integer(json, "device_peak_bytes");
-  reply.kernel_report = text(at(json, "kernel"), "report");
+  reply.kernel_report = read_text(at(json, "kernel"), "report");
   return reply;
 }
 
@@ -164,21 +154,21 @@ Reply read_reply(const Json& json) {
 
 CaseRecord read_case_record(const Json& json) {
   CaseRecord row;
-  row.spec.problem = text(json, "problem");
-  row.spec.spec = text(json, "spec");
+  row.spec.problem = read_text(json, "problem");
+  row.spec.spec = read_text(json, "spec");
   row.spec.batch = integer(json, "batch");
   row.spec.n = integer(json, "n");
   row.spec.cond = integer(json, "cond");
   row.spec.seed = integer(json, "seed");
-  row.spec.kind = text(json, "case");
-  row.spec.input_path = text(json, "input");
+  row.spec.kind = read_text(json, "case");
+  row.spec.input_path = read_text(json, "input");
   row.case_index = integer(json, "case_index");
   row.wall_s = number(json, "wall_s");
-  row.passed = text(json, "status") == "pass";
-  row.ended = row.passed || text(json, "status") == "fail";
-  row.error = text(json, "error");
+  row.passed = read_text(json, "status") == "pass";
+  row.ended = row.passed || read_text(json, "status") == "fail";
+  row.error = read_text(json, "error");
   row.kernel = read_kernel(at(json, "kernel"));
-  row.kernel_sha256 = text(at(json, "kernel"), "sha256");
+  row.kernel_sha256 = read_text(at(json, "kernel"), "sha256");
   row.reply = read_reply(json);
   row.reply.passed = row.passed;
   row.fresh_inputs = row.reply.fresh_inputs;
@@ -186,8 +176,8 @@ CaseRecord read_case_record(const Json& json) {
   const Json& nominal = at(json, "nominal");
   row.flops = number(nominal, "flops");
   row.bytes = number(nominal, "bytes");
-  row.dealt_again = text(json, "dealt_again");
-  row.resumed_from = text(json, "resumed_from");
+  row.dealt_again = read_text(json, "dealt_again");
+  row.resumed_from = read_text(json, "resumed_from");
   if (at(json, "summary_ns").is_object()) {
     row.summary = summarize(row.reply.samples_ns);
     row.distribution = describe_distribution(row.reply.samples_ns);

@@ -13,6 +13,7 @@
 
 #include "core/text.h"
 #include "runner/bounded_file.h"
+#include "runner/json_values.h"
 
 namespace kbench {
 namespace {
@@ -29,21 +30,6 @@ const Json& member(const Json& object, const char* key) {
 
 bool is_time(double value) { return std::isfinite(value) && value > 0; }
 
-/// Numbers that are not finite stand as strings.
-double number(const Json& value) {
-  if (value.is_number()) return value.get<double>();
-  constexpr double k_inf = std::numeric_limits<double>::infinity();
-  if (value == "inf") return k_inf;
-  if (value == "-inf") return -k_inf;
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  throw std::runtime_error("a number is missing");
-}
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? "" : found->get<std::string>();
-}
-
 std::int64_t integer(const Json& object, const char* key) {
   return member(object, key).get<std::int64_t>();
 }
@@ -51,7 +37,7 @@ std::int64_t integer(const Json& object, const char* key) {
 /// 0 where the key is missing or null.
 double later_number(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? 0 : number(*found);
+  return found == object.end() || found->is_null() ? 0 : read_number(*found);
 }
 
 const Json& later_object(const Json& object, const char* key) {
@@ -62,13 +48,13 @@ const Json& later_object(const Json& object, const char* key) {
 
 DeviceInfo read_device(const Json& json) {
   DeviceInfo device;
-  device.kind = text(json, "kind") == "cuda" ? DeviceKind::cuda : DeviceKind::host;
+  device.kind = read_text(json, "kind") == "cuda" ? DeviceKind::cuda : DeviceKind::host;
   device.index = static_cast<int>(integer(json, "index"));
-  device.name = text(json, "name");
-  device.uuid = text(json, "uuid");
-  device.capability = text(json, "capability");
-  device.driver = text(json, "driver");
-  device.runtime = text(json, "runtime");
+  device.name = read_text(json, "name");
+  device.uuid = read_text(json, "uuid");
+  device.capability = read_text(json, "capability");
+  device.driver = read_text(json, "driver");
+  device.runtime = read_text(json, "runtime");
   for (const auto& [name, version] : member(json, "libraries").items()) {
     device.libraries.emplace_back(name, version.get<std::string>());
   }
@@ -76,16 +62,16 @@ DeviceInfo read_device(const Json& json) {
   device.cache_bytes = integer(json, "cache_bytes");
   device.flush_bytes = integer(json, "flush_bytes");
   device.multiprocessors = static_cast<int>(integer(json, "multiprocessors"));
-  device.clock = text(json, "clock");
+  device.clock = read_text(json, "clock");
   return device;
 }
 
 MachineInfo read_machine(const Json& json) {
   MachineInfo machine;
-  machine.hostname = text(json, "hostname");
-  machine.os = text(json, "os");
-  machine.kernel = text(json, "kernel");
-  machine.cpu = text(json, "cpu");
+  machine.hostname = read_text(json, "hostname");
+  machine.os = read_text(json, "os");
+  machine.kernel = read_text(json, "kernel");
+  machine.cpu = read_text(json, "cpu");
   machine.cores = static_cast<int>(integer(json, "cores"));
   machine.memory_bytes = integer(json, "memory_bytes");
   return machine;
@@ -93,24 +79,24 @@ MachineInfo read_machine(const Json& json) {
 
 void read_summary(const Json& json, ResultCase& row) {
   if (json.is_null()) return;
-  row.mean_ns = number(member(json, "mean"));
-  row.err_ns = number(member(json, "err"));
-  row.best_ns = number(member(json, "best"));
-  row.median_ns = number(member(json, "median"));
+  row.mean_ns = read_number(member(json, "mean"));
+  row.err_ns = read_number(member(json, "err"));
+  row.best_ns = read_number(member(json, "best"));
+  row.median_ns = read_number(member(json, "median"));
 }
 
 void read_residuals(const Json& json, ResultCase& row) {
   const Json& gates = later_object(json, "gates");
   for (const auto& [name, value] : member(json, "residuals").items()) {
-    row.residuals.push_back({name, number(value), later_number(gates, name.c_str())});
+    row.residuals.push_back({name, read_number(value), later_number(gates, name.c_str())});
   }
-  row.worst_of_gate = number(member(json, "worst_of_gate"));
-  row.worst_gate = text(json, "worst_gate");
+  row.worst_of_gate = read_number(member(json, "worst_of_gate"));
+  row.worst_gate = read_text(json, "worst_gate");
 }
 
 void read_warnings(const Json& json, ResultCase& row) {
   if (json.contains("warnings")) {
-    for (const Json& warning : json["warnings"]) row.warnings.push_back(text(warning, "text"));
+    for (const Json& warning : json["warnings"]) row.warnings.push_back(read_text(warning, "text"));
   }
   const Json& clocks = later_object(json, "clocks");
   if (clocks.contains("warnings")) {
@@ -122,10 +108,10 @@ void read_warnings(const Json& json, ResultCase& row) {
 
 std::optional<Ratio> read_ratio(const Json& json) {
   if (!json.contains("ratio")) return std::nullopt;
-  Ratio ratio{number(json["ratio"]), std::nullopt};
+  Ratio ratio{read_number(json["ratio"]), std::nullopt};
   const Json& interval = member(json, "interval");
   if (interval.is_array() && interval.size() == 2) {
-    ratio.interval = Interval{number(interval[0]), number(interval[1])};
+    ratio.interval = Interval{read_number(interval[0]), read_number(interval[1])};
   }
   return ratio;
 }
@@ -164,31 +150,32 @@ void require_possible(const ResultCase& row) {
 ResultCase read_case(const Json& json) {
   ResultCase row;
   row.index = integer(json, "index");
-  row.spec.problem = text(json, "problem");
-  row.spec.spec = text(json, "spec");
+  row.spec.problem = read_text(json, "problem");
+  row.spec.spec = read_text(json, "spec");
   row.spec.batch = integer(json, "batch");
   row.spec.n = integer(json, "n");
   row.spec.cond = integer(json, "cond");
   row.spec.seed = integer(json, "seed");
-  row.spec.kind = text(json, "case");
-  row.spec.input_path = text(json, "input");
-  row.kernel = text(member(json, "kernel"), "name");
-  row.status = text(json, "status");
-  row.error = text(json, "error");
-  row.not_comparable = text(json, "not_comparable_reason");
+  row.spec.kind = read_text(json, "case");
+  row.spec.input_path = read_text(json, "input");
+  row.kernel = read_text(member(json, "kernel"), "name");
+  row.status = read_text(json, "status");
+  row.error = read_text(json, "error");
+  row.not_comparable = read_text(json, "not_comparable_reason");
   read_residuals(json, row);
-  for (const Json& sample : member(json, "samples_ns")) row.samples_ns.push_back(number(sample));
+  for (const Json& sample : member(json, "samples_ns"))
+    row.samples_ns.push_back(read_number(sample));
   read_summary(member(json, "summary_ns"), row);
-  row.stop = text(json, "stop");
+  row.stop = read_text(json, "stop");
   row.calls_per_repeat = integer(json, "calls_per_repeat");
-  row.fresh_inputs = text(json, "fresh_inputs");
+  row.fresh_inputs = read_text(json, "fresh_inputs");
   row.over_baseline = read_ratio(later_object(json, "over_baseline"));
   row.wall_s = later_number(json, "wall_s");
   const Json& nominal = later_object(json, "nominal");
   row.flops = later_number(nominal, "flops");
   row.bytes = later_number(nominal, "bytes");
   row.floor_ns = later_number(json, "floor_ns");
-  row.floor_reason = text(json, "floor_reason");
+  row.floor_reason = read_text(json, "floor_reason");
   const Json& roof = later_object(json, "roof");
   row.copy_bytes_per_s = later_number(roof, "copy_bytes_per_s");
   row.tensor_flops_per_s = later_number(roof, "tensor_flops_per_s");
@@ -198,16 +185,16 @@ ResultCase read_case(const Json& json) {
 }
 
 ResultsFile read_document(const Json& json) {
-  if (!json.is_object() || text(json, "schema") != k_schema) {
+  if (!json.is_object() || read_text(json, "schema") != k_schema) {
     throw std::runtime_error(fmt::format("its schema is not `{}`", k_schema));
   }
   ResultsFile file;
-  file.kbench_version = text(json, "kbench_version");
-  file.started = text(json, "started");
-  file.mode = text(json, "mode");
-  file.profiler = text(json, "profiler");
-  file.baseline = text(json, "baseline");
-  file.verdict = text(json, "verdict");
+  file.kbench_version = read_text(json, "kbench_version");
+  file.started = read_text(json, "started");
+  file.mode = read_text(json, "mode");
+  file.profiler = read_text(json, "profiler");
+  file.baseline = read_text(json, "baseline");
+  file.verdict = read_text(json, "verdict");
   for (const Json& word : member(json, "command_line")) {
     file.command_line.push_back(word.get<std::string>());
   }
