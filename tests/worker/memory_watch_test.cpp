@@ -50,6 +50,14 @@ TEST_CASE("only memory that grows in both halves of the calls is a leak") {
   }
 }
 
+TEST_CASE("what grows by less than 64 KiB in all is no leak, however few the calls") {
+  MemoryWatch watch;
+  for (const std::int64_t calls : {1, 2, 4}) watch.add(calls, calls * 21 * k_kib);
+  CHECK(watch.leaked_bytes_per_call() == 0.0);
+  watch.add(8, 8 * 21 * k_kib);
+  CHECK(watch.leaked_bytes_per_call() == 21.0 * k_kib);
+}
+
 TEST_CASE("two readings say nothing, and a second one without calls between is none") {
   MemoryWatch watch;
   watch.add(10, 0);
