@@ -117,9 +117,10 @@ cudaError_t enqueue_one(const Plan& plan, Launch launch, const Buffers& buffers,
   return cudaLaunchKernelExC(&config, launch.kernel, task);
 }
 
-/// A stream for the launches ahead and the event that orders it and the main one; null: in turns.
-struct Ahead {
-  cudaStream_t stream;
+/// The streams of a call, one a branch, and the event that orders them. The caller's is the first;
+/// without the others all launches run in turn.
+struct Branches {
+  cudaStream_t stream[blocked::k_branches];
   cudaEvent_t event;
 };
 
@@ -128,43 +129,46 @@ cudaError_t wait_for(cudaStream_t later, cudaStream_t earlier, cudaEvent_t event
   return error == cudaSuccess ? cudaStreamWaitEvent(later, event, 0) : error;
 }
 
-cudaError_t enqueue(const Plan& plan, const Buffers& buffers, cudaStream_t stream,
-                    const Ahead& ahead) {
-  bool split = false;  // whether launches ahead are not waited for yet
+cudaError_t enqueue(const Plan& plan, const Buffers& buffers, const Branches& branches) {
+  unsigned used = 0;  // branches with launches: a capture knows of no others
   for (const Launch& launch : plan.launches) {
-    const bool beside = launch.ahead && ahead.stream != nullptr;
+    const cudaStream_t side = branches.stream[launch.branch];
+    const cudaStream_t stream = side != nullptr ? side : branches.stream[0];
     cudaError_t error = cudaSuccess;
-    if (beside && launch.splits) {
-      error = wait_for(ahead.stream, stream, ahead.event);
-      split = true;
-    } else if (launch.joins && split) {
-      error = wait_for(stream, ahead.stream, ahead.event);
-      split = false;
+    for (int other = 0; other < blocked::k_branches; ++other) {
+      const bool waits = (launch.waits & used & blocked::bit_of(other)) != 0;
+      const cudaStream_t earlier = branches.stream[other];
+      if (error != cudaSuccess || !waits || branches.event == nullptr || earlier == stream)
+        continue;
+      error = wait_for(stream, earlier, branches.event);
     }
-    if (error == cudaSuccess) {
-      error = enqueue_one(plan, launch, buffers, beside ? ahead.stream : stream);
-    }
+    if (error == cudaSuccess) error = enqueue_one(plan, launch, buffers, stream);
     if (error != cudaSuccess) return error;
+    used |= blocked::bit_of(launch.branch);
   }
   return cudaSuccess;
 }
 
-/// At the highest priority, so that a panel finds its multiprocessors before an apply fills them.
-cudaError_t make_ahead(Ahead& ahead) {
+/// Panels ahead have the highest priority, so that they find their multiprocessors before an apply
+/// fills them.
+cudaError_t make_sides(Branches& branches) {
   int least = 0, greatest = 0;
   cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-  if (error == cudaSuccess) {
-    error = cudaStreamCreateWithPriority(&ahead.stream, cudaStreamNonBlocking, greatest);
+  for (int side = 1; side < blocked::k_branches && error == cudaSuccess; ++side) {
+    error = cudaStreamCreateWithPriority(&branches.stream[side], cudaStreamNonBlocking,
+                                         side == blocked::k_ahead ? greatest : least);
   }
   if (error == cudaSuccess) {
-    error = cudaEventCreateWithFlags(&ahead.event, cudaEventDisableTiming);
+    error = cudaEventCreateWithFlags(&branches.event, cudaEventDisableTiming);
   }
   return error;
 }
 
-void destroy_ahead(const Ahead& ahead) {
-  if (ahead.event != nullptr) cudaEventDestroy(ahead.event);
-  if (ahead.stream != nullptr) cudaStreamDestroy(ahead.stream);
+void destroy_branches(const Branches& branches) {
+  if (branches.event != nullptr) cudaEventDestroy(branches.event);
+  for (const cudaStream_t stream : branches.stream) {
+    if (stream != nullptr) cudaStreamDestroy(stream);
+  }
 }
 
 /// Whether every launch fits the grid's one dimension; else a message is left.
@@ -208,12 +212,13 @@ std::uint64_t workspace_bytes(void* state) {
   return blocked::workspace_bytes(static_cast<State*>(state)->plan);
 }
 
-/// Captures the launches of one call on a stream of our own, so that no other work is caught.
-cudaError_t capture(const Plan& plan, const Buffers& buffers, cudaStream_t stream,
-                    const Ahead& ahead, cudaGraphExec_t& exec) {
+/// Captures the launches of one call on streams of our own, so that no other work is caught.
+cudaError_t capture(const Plan& plan, const Buffers& buffers, const Branches& branches,
+                    cudaGraphExec_t& exec) {
+  const cudaStream_t stream = branches.stream[0];
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error != cudaSuccess) return error;
-  const cudaError_t enqueued = enqueue(plan, buffers, stream, ahead);
+  const cudaError_t enqueued = enqueue(plan, buffers, branches);
   cudaGraph_t graph = nullptr;
   error = cudaStreamEndCapture(stream, &graph);
   if (enqueued != cudaSuccess) error = enqueued;
@@ -225,20 +230,18 @@ cudaError_t capture(const Plan& plan, const Buffers& buffers, cudaStream_t strea
 int prepare(void* state, const kbench_call* calls, std::int32_t count) {
   State& own = *static_cast<State*>(state);
   if (own.plan.launches.size() < 2) return 0;  // one launch needs no graph
-  cudaStream_t stream = nullptr;
-  cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-  Ahead ahead{nullptr, nullptr};
-  if (error == cudaSuccess && blocked::looks_ahead(own.plan)) error = make_ahead(ahead);
+  Branches branches{};
+  cudaError_t error = cudaStreamCreateWithFlags(&branches.stream[0], cudaStreamNonBlocking);
+  if (error == cudaSuccess && blocked::looks_ahead(own.plan)) error = make_sides(branches);
   for (std::int32_t i = 0; i < count && error == cudaSuccess; ++i) {
     const Buffers buffers = buffers_of(calls[i]);
     cudaGraphExec_t exec = nullptr;
-    error = capture(own.plan, buffers, stream, ahead, exec);
+    error = capture(own.plan, buffers, branches, exec);
     if (error != cudaSuccess) break;
     own.prepared.push_back({buffers, exec});
     error = cudaGraphUpload(exec, static_cast<cudaStream_t>(calls[i].stream));
   }
-  destroy_ahead(ahead);
-  if (stream != nullptr) cudaStreamDestroy(stream);
+  destroy_branches(branches);
   return error == cudaSuccess || count == 0 ? 0 : fail(&calls[0], "cannot build a graph", error);
 }
 
@@ -254,7 +257,7 @@ int custom_kernel(void* state, const kbench_call* call) {
     const cudaError_t error = cudaGraphLaunch(prepared.graph, stream);
     return error == cudaSuccess ? 0 : fail(call, "cannot launch the graph", error);
   }
-  const cudaError_t error = enqueue(own.plan, buffers, stream, {nullptr, nullptr});
+  const cudaError_t error = enqueue(own.plan, buffers, {{stream}, nullptr});
   return error == cudaSuccess ? 0 : fail(call, "cannot launch a kernel", error);
 }
 

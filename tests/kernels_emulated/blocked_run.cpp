@@ -36,6 +36,43 @@ void run(const blocked::Plan& plan, blocked::Launch launch, const blocked::Buffe
   }
 }
 
+blocked::Plan plan_of(std::int64_t batch, std::int64_t n, const EmulatedFacts& facts) {
+  constexpr int shared_per_multiprocessor = 233472, shared_per_block = 232448, reserved = 1024;
+  return blocked::make_plan(batch, n,
+                            {facts.multiprocessors, shared_per_multiprocessor, reserved,
+                             shared_per_block, facts.clusters, facts.fast_double},
+                            {blocked::k_max_ranks, blocked::k_max_apply_ranks,
+                             facts.look_ahead ? 0 : std::numeric_limits<int>::max()});
+}
+
+/// What a launch touches: columns of the factor, and the reflectors, T and marks of a copy.
+struct Touched {
+  int begin, end;  // columns, read and written
+  int copy;
+  bool writes_copy;
+  bool marked, settled;  // which matrices
+};
+
+Touched touched_by(const blocked::Launch& launch) {
+  const int column = launch.panel.column;
+  const bool some = launch.uses_flags && launch.step != blocked::Step::gram_panel;
+  const bool apply = launch.step == blocked::Step::apply;
+  const bool settled = apply && launch.apply.settled;
+  const int width = launch.step == blocked::Step::panel ? blocked::k_panel : blocked::k_block;
+  return {apply ? launch.apply.begin : column,
+          apply ? launch.apply.end : column + width,
+          launch.copy,
+          !apply,
+          !some || !settled,
+          !some || settled};
+}
+
+bool disturb(const Touched& x, const Touched& y) {
+  const bool matrices = (x.marked && y.marked) || (x.settled && y.settled);
+  const bool columns = x.begin < y.end && y.begin < x.end;
+  return matrices && (columns || (x.copy == y.copy && (x.writes_copy || y.writes_copy)));
+}
+
 double norm1(const Matrix& x, std::int64_t n) {
   double most = 0;
   for (std::int64_t c = 0; c < n; ++c) {
@@ -69,13 +106,7 @@ void reflect(Matrix& x, const float* h, const float* tau, std::int64_t n) {
 
 Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::int64_t n,
                          const EmulatedFacts& facts, emulated::Order order) {
-  constexpr int shared_per_multiprocessor = 233472, shared_per_block = 232448, reserved = 1024;
-  const blocked::Plan plan =
-      blocked::make_plan(batch, n,
-                         {facts.multiprocessors, shared_per_multiprocessor, reserved,
-                          shared_per_block, facts.clusters, facts.fast_double},
-                         {blocked::k_max_ranks, blocked::k_max_apply_ranks,
-                          facts.look_ahead ? 0 : std::numeric_limits<int>::max()});
+  const blocked::Plan plan = plan_of(batch, n, facts);
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Factored out{std::vector<float>(a.size(), nan),
                std::vector<float>(static_cast<std::size_t>(batch * n), nan),
@@ -93,6 +124,31 @@ Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::i
     out.doubtful.insert(out.doubtful.end(), filled.panel.doubtful, filled.panel.doubtful + batch);
   }
   return out;
+}
+
+std::string unordered_launches(std::int64_t batch, std::int64_t n, const EmulatedFacts& facts) {
+  const auto launches = plan_of(batch, n, facts).launches;
+  std::vector<std::vector<bool>> after(launches.size());  // [k][j]: k runs after j
+  std::vector<std::size_t> last(blocked::k_branches, launches.size());
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    after[k].assign(launches.size(), false);
+    const auto needs = [&](int branch) {
+      const std::size_t j = last[static_cast<std::size_t>(branch)];
+      if (j == launches.size()) return;
+      after[k][j] = true;
+      for (std::size_t i = 0; i < j; ++i) after[k][i] = after[k][i] || after[j][i];
+    };
+    needs(launches[k].branch);
+    for (int branch = 0; branch < blocked::k_branches; ++branch) {
+      if ((launches[k].waits & blocked::bit_of(branch)) != 0) needs(branch);
+    }
+    last[static_cast<std::size_t>(launches[k].branch)] = k;
+    for (std::size_t j = 0; j < k; ++j) {
+      if (after[k][j] || !disturb(touched_by(launches[j]), touched_by(launches[k]))) continue;
+      return std::to_string(j) + " and " + std::to_string(k);
+    }
+  }
+  return {};
 }
 
 // factor         norm1(triu(H) - Q^T A) / (20 n eps norm1(A))

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "emulated_device.h"
@@ -26,6 +27,10 @@ struct Factored {
 /// a: [batch, n, n] row-major. All device memory but a holds NaN before the call.
 Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::int64_t n,
                          const EmulatedFacts& facts, emulated::Order order);
+
+/// The first two launches that touch the same memory, one of them writing it, without an order
+/// between them; empty if there are none.
+std::string unordered_launches(std::int64_t batch, std::int64_t n, const EmulatedFacts& facts);
 
 /// The gates of qr_v2 as fractions: scaled residual of matrix `index` over its limit (20 and 100).
 struct Gates {

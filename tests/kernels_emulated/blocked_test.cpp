@@ -163,14 +163,41 @@ TEST_CASE("blocks that share a panel factor it within the gates, whichever panel
 }
 
 TEST_CASE("panels ahead of the updates factor within the gates, in a copy of their own") {
-  for (const int n : {129, 193, 261, 332}) {
-    for (const bool equal : {false, true}) {
-      CAPTURE(n, equal);
-      std::vector<float> a = draw(n, 11);
-      if (equal) repeat_columns(a, n);
-      const Factored factored = factor_emulated(a, 1, n, {132, true, true, true}, Order::backward);
-      check_gates(a, factored, n);
-      CHECK(any_doubt(factored) == equal);
+  // The strip ahead is shared by eight warps, or on a small device by four.
+  for (const int multiprocessors : {132, 16}) {
+    for (const int n : {129, 193, 261, 332}) {
+      for (const bool equal : {false, true}) {
+        CAPTURE(multiprocessors, n, equal);
+        std::vector<float> a = draw(n, 11);
+        if (equal) repeat_columns(a, n);
+        const Factored factored =
+            factor_emulated(a, 1, n, {multiprocessors, true, true, true}, Order::backward);
+        check_gates(a, factored, n);
+        CHECK(any_doubt(factored) == equal);
+      }
+    }
+  }
+}
+
+TEST_CASE("launches that touch the same memory have an order, looking ahead or not") {
+  for (const int n : {129, 193, 332, 2048, 4097, 4163}) {
+    for (const bool look_ahead : {false, true}) {
+      CAPTURE(n, look_ahead);
+      CHECK(unordered_launches(2, n, {132, true, true, look_ahead}) == "");
+    }
+  }
+}
+
+TEST_CASE("a strip ahead of numbers too small for their low parts is applied within the gates") {
+  const int n = 197;
+  for (const float scale : {0x1p-64f, 0x1p-128f}) {
+    for (const int multiprocessors : {132, 16}) {
+      CAPTURE(scale, multiprocessors);
+      std::vector<float> a = draw(n, 13);
+      for (float& x : a) x *= scale;
+      check_gates(
+          a, factor_emulated(a, 1, n, {multiprocessors, true, true, true}, Order::warps_backward),
+          n);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -34,6 +35,7 @@ struct Block {
   std::int64_t index = 0;
   int rank = 0;
   Meeting meeting;
+  std::array<Meeting, 16> parts;  // the barriers of some of the warps, by their number
   std::vector<Warp> warps;
   std::vector<unsigned char> shared;
   bool claim = false;
@@ -79,14 +81,18 @@ void go_back(Thread& own) {
   if (_setjmp(own.jump) == 0) _longjmp(own.block->cluster->scheduler, 1);
 }
 
+/// Whether this was the last to come.
+bool arrive(Meeting& meeting) {
+  if (++meeting.arrived != meeting.size) return false;
+  meeting.arrived = 0;
+  ++meeting.met;
+  return true;
+}
+
 void meet(Meeting& meeting) {
   Thread& own = *current();
   const unsigned seen = meeting.met;
-  if (++meeting.arrived == meeting.size) {
-    meeting.arrived = 0;
-    ++meeting.met;
-    return;
-  }
+  if (arrive(meeting)) return;
   own.awaited = &meeting;
   own.seen = seen;
   go_back(own);
@@ -184,7 +190,12 @@ void run_cluster(const Grid& grid, Order order, std::int64_t first_block,
   }
   if (cluster.error) std::rethrow_exception(cluster.error);
   const auto finished = [](const Thread& thread) { return thread.finished; };
-  if (!std::all_of(cluster.threads.begin(), cluster.threads.end(), finished)) {
+  const auto met = [](const std::unique_ptr<Block>& block) {
+    return std::all_of(block->parts.begin(), block->parts.end(),
+                       [](const Meeting& part) { return part.arrived == 0; });
+  };
+  if (!std::all_of(cluster.threads.begin(), cluster.threads.end(), finished) ||
+      !std::all_of(cluster.blocks.begin(), cluster.blocks.end(), met)) {
     throw std::runtime_error("a barrier was not reached by all threads");
   }
 }
@@ -224,6 +235,15 @@ void* shared_memory() {
 }
 void block_barrier() { meet(current()->block->meeting); }
 void cluster_barrier() { meet(current()->block->cluster->meeting); }
+void part_barrier(int id, int threads, bool wait) {
+  Meeting& meeting = current()->block->parts.at(static_cast<std::size_t>(id));
+  meeting.size = threads;
+  if (wait) {
+    meet(meeting);
+  } else {
+    arrive(meeting);
+  }
+}
 
 void* twin(const void* local, int rank) {
   const Block& own = *current()->block;

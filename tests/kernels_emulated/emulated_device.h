@@ -52,6 +52,8 @@ int cluster_rank();
 void* shared_memory();
 void block_barrier();
 void cluster_barrier();
+/// A barrier of `threads` threads of the block; those that do not wait only arrive.
+void part_barrier(int id, int threads, bool wait);
 /// The variable of block `rank` of this cluster that lies where `local` does in this block.
 void* twin(const void* local, int rank);
 
@@ -133,6 +135,8 @@ T& shared_as() {
 }
 inline void block_barrier() { emulated::block_barrier(); }
 inline void warp_barrier() { emulated::exchange(0); }
+inline void tell(int id, int threads) { emulated::part_barrier(id, threads, false); }
+inline void wait_until_told(int id, int threads) { emulated::part_barrier(id, threads, true); }
 bool block_any(bool claim);
 inline void cluster_barrier() { emulated::cluster_barrier(); }
 inline int cluster_rank() { return emulated::cluster_rank(); }

@@ -25,15 +25,17 @@ constexpr float k_lift = 0x1p90f;
 constexpr unsigned k_small_bits = (127u - 63u) << 23;
 static_assert((k_small_bits & (k_small_bits - 1)) == 0);
 
-template <int K, int CG, int RG, bool Vector>
+template <int K, int CG, int RG, bool Vector, bool Ahead>
 struct Applier {
-  using Chunks = ApplyChunks<K, CG, RG, Vector>;
+  using Chunks = ApplyChunks<K, CG, RG, Vector, Ahead>;
   using Math = Products<K>;
   using Product = typename Math::Product;
   using Operand = typename Math::Operand;
+  using Feed = typename Chunks::Feed;
+  static constexpr int k_warps = Chunks::k_warps;
 
   const ApplyTask& task;
-  ApplyShared<K, RG>& shared;
+  ApplyShared<K, CG, RG, Ahead>& shared;
   const Chunks& chunks;
   float* parts;  // [warp][K][32], also read by the other blocks of the cluster
   int lane, warp, column_group, row_group, rank;
@@ -42,7 +44,7 @@ struct Applier {
   /// T as BF16 pairs; what lies below its diagonal blocks is never read.
   __device__ __forceinline__ void fetch_factor() const {
 #pragma unroll 4
-    for (int k = warp * 32 + lane; k < K * K / 4; k += k_apply_threads) {
+    for (int k = warp * 32 + lane; k < K * K / 4; k += Chunks::k_threads) {
       const int row = k / (K / 4), column = k % (K / 4) * 4;
       const float4 four = *reinterpret_cast<const float4*>(&block[row * k_block + column]);
       const BfPair left = split(four.x, four.y), right = split(four.z, four.w);
@@ -51,8 +53,10 @@ struct Applier {
     }
   }
 
-  /// Pass 1: product = `lift` C^T V over this warp's rows; all bits of the magnitudes of C it saw.
-  __device__ __forceinline__ unsigned project(Product& product, float lift) const {
+  /// Pass 1, started: product = `lift` C^T V over this warp's rows; all bits of the magnitudes of C
+  /// it saw.
+  __device__ __forceinline__ unsigned project(const Feed& feed, Product& product,
+                                              float lift) const {
     unsigned seen = 0;
     const auto add = [&](const float4* tile, const std::uint16_t* row) {
       Tile c;
@@ -65,12 +69,13 @@ struct Applier {
       }
       Math::project(product, c, row);
     };
-    chunks.template for_each<true>(Math::project_place(lane), add);
+    chunks.template for_each<true>(feed, Math::project_place(lane), add);
     return magnitude(__uint_as_float(seen));
   }
 
-  /// Pass 2: C += `down` (weights V^T).
-  __device__ __forceinline__ void update(const Operand& weights, float down) const {
+  /// Pass 2, started: C += `down` (weights V^T).
+  __device__ __forceinline__ void update(const Feed& feed, const Operand& weights,
+                                         float down) const {
     auto target = chunks.target_of(chunks.count - 1);
     const auto add = [&](const float4* tile, const std::uint16_t* row) {
       Tile c;
@@ -78,7 +83,7 @@ struct Applier {
       Math::update(c, weights, down, row);
       chunks.store_tile(c, target, -1);
     };
-    chunks.template for_each<false>(Math::update_place(lane), add);
+    chunks.template for_each<false>(feed, Math::update_place(lane), add);
   }
 
   /// A strip of zeros stays one; it only has to reach the factor.
@@ -97,20 +102,24 @@ struct Applier {
     }
   }
 
-  /// The largest of what the warps of the strip bring, the same in all its threads. Of joined bits
-  /// it is 0, or below k_small_bits, exactly when all of them are.
-  __device__ __forceinline__ unsigned strip_largest(unsigned own) const {
-    static_assert(k_apply_warps * k_max_ranks <= 32);
+  /// What the warps of a strip bring, for largest_noted() behind the strip's next barrier.
+  __device__ __forceinline__ void note_largest(unsigned own) const {
     own = __reduce_max_sync(k_full_warp, own);
     if (lane == 0) shared.largest[warp] = own;
-    strip_barrier();
-    const unsigned* at = &shared.largest[lane % k_apply_warps];
-    const int other = lane / k_apply_warps;
+  }
+  /// The largest of it, the same in all threads of the strip. Of joined bits it is 0, or below
+  /// k_small_bits, exactly when all of them are.
+  __device__ __forceinline__ unsigned largest_noted() const {
     unsigned bits = 0;
-    if (task.ranks == 1) {
-      bits = *at;
-    } else if (other < task.ranks) {
-      bits = __float_as_uint(load_twin(reinterpret_cast<const float*>(at), other));
+#pragma unroll
+    for (int k = lane; k < k_warps * k_max_ranks; k += 32) {
+      const unsigned* at = &shared.largest[k % k_warps];
+      const int other = k / k_warps;
+      if (other >= task.ranks) break;
+      const unsigned seen =
+          task.ranks == 1 ? *at
+                          : __float_as_uint(load_twin(reinterpret_cast<const float*>(at), other));
+      bits = seen > bits ? seen : bits;
     }
     return __reduce_max_sync(k_full_warp, bits);
   }
@@ -140,10 +149,9 @@ struct Applier {
     }
   }
 
-  /// Sums what the blocks have there, and hands every one of them the sum. Each warp takes a slice
-  /// of the K values, four at a time; past its end it repeats the last of them.
+  /// Sums what the blocks have there, behind a barrier, and hands every one of them the sum. Each
+  /// warp takes a slice of the K values, four at a time; past its end it repeats the last of them.
   __device__ __forceinline__ void add_blocks() const {
-    cluster_barrier();
     const int sharers = RG * task.ranks, slice = (K + sharers - 1) / sharers;
     const int first = (rank * RG + row_group) * slice;
     const int last = first + slice < K ? first + slice : K;
@@ -155,10 +163,26 @@ struct Applier {
       for (int j = 0; j < k_together; ++j) {
         at[j] = part_of(0) + (k + j < last ? k + j : last - 1) * 32;
       }
-#pragma unroll 2
-      for (int other = 0; other < task.ranks; ++other) {
+      if constexpr (Ahead) {  // registers for all loads at once
+        float part[k_max_ranks][k_together];
 #pragma unroll
-        for (int j = 0; j < k_together; ++j) sum[j] += load_twin(at[j], other);
+        for (int other = 0; other < k_max_ranks; ++other) {
+#pragma unroll
+          for (int j = 0; j < k_together; ++j) {
+            part[other][j] = other < task.ranks ? load_twin(at[j], other) : 0;
+          }
+        }
+#pragma unroll
+        for (int other = 0; other < k_max_ranks; ++other) {
+#pragma unroll
+          for (int j = 0; j < k_together; ++j) sum[j] += part[other][j];
+        }
+      } else {
+#pragma unroll 2
+        for (int other = 0; other < task.ranks; ++other) {
+#pragma unroll
+          for (int j = 0; j < k_together; ++j) sum[j] += load_twin(at[j], other);
+        }
       }
 #pragma unroll 1
       for (int other = 0; other < task.ranks; ++other) {
@@ -169,20 +193,31 @@ struct Applier {
     cluster_barrier();
   }
 
-  /// Sums `product` over the warps and blocks that share these columns, in a fixed order.
-  __device__ __forceinline__ void add_parts(Product& product) const {
-    if (RG * task.ranks == 1) return;
+  /// This warp's part of the product, summed over the block's warps in a fixed order.
+  __device__ __forceinline__ void put_parts(Product& product) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) part_of(row_group)[k * 32] = Math::value(product, k);
     if constexpr (RG > 1) add_warps();
-    if (task.ranks > 1) {
-      add_blocks();
-    } else {
-      block_barrier();
-    }
+  }
+  /// The product of all warps and blocks that share these columns. All have put their parts.
+  __device__ __forceinline__ void take_parts(Product& product) const {
+    if (task.ranks > 1) add_blocks();
 #pragma unroll
     for (int k = 0; k < K; ++k) Math::value(product, k) = part_of(0)[k * 32];
     block_barrier();  // T and the ring lie over the parts
+  }
+
+  /// Pass 1 and its sum; the largest magnitude of the strip, as largest_noted() has it. In the
+  /// strip ahead one barrier serves both; else a strip that is to be lifted needs no sum.
+  __device__ __forceinline__ unsigned project_all(Product& product, float lift) const {
+    const Feed feed = chunks.template start<true>();
+    if (Ahead && lift == 1) fetch_factor();  // beside the first copies
+#pragma unroll
+    for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
+    note_largest(project(feed, product, lift));
+    if constexpr (Ahead) put_parts(product);
+    strip_barrier();
+    return largest_noted();
   }
 
   __device__ __forceinline__ void run() const {
@@ -191,9 +226,7 @@ struct Applier {
     unsigned largest;
 #pragma unroll 1
     for (;;) {
-#pragma unroll
-      for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
-      largest = strip_largest(project(product, lift));
+      largest = project_all(product, lift);
       if (largest == 0 || largest >= k_small_bits || lift != 1) break;
       lift = k_lift;
       strip_barrier();  // `largest` is read no more
@@ -201,27 +234,39 @@ struct Applier {
     if (largest == 0) {
       if (task.source != task.factor) store_zeros();
     } else {
-      add_parts(product);
+      if (!Ahead && RG * task.ranks > 1) {
+        put_parts(product);
+        strip_barrier();
+      }
+      if (RG * task.ranks > 1) take_parts(product);
+      Feed feed;
+      if constexpr (Ahead) {
+        feed = chunks.template start<false>();
+      } else {
+        fetch_factor();
+      }
       Operand operand;
-      fetch_factor();
       Math::as_operand(operand, product, 1);
-      block_barrier();
+      if constexpr (!Ahead) block_barrier();
       Product weighted = {};
       Math::weigh(weighted, operand, shared.factor, lane);
-      block_barrier();  // the ring lies over T
+      if constexpr (!Ahead) {
+        block_barrier();  // the ring lies over T
+        feed = chunks.template start<false>();
+      }
       Math::as_operand(operand, weighted, -1);
-      update(operand, 1 / lift);
+      update(feed, operand, 1 / lift);
     }
     if (task.ranks > 1) cluster_barrier();  // no block leaves while another may read its memory
   }
 };
 
 /// One strip, by the block of number `rank` of those that share it.
-template <int K, int CG, int RG, bool Vector>
+template <int K, int CG, int RG, bool Vector, bool Ahead>
 __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t matrix, int strip,
                                             int rank) {
-  static_assert(sizeof(ApplyShared<K, RG>) % 16 == 0, "the slots that follow it");
-  auto& shared = shared_as<ApplyShared<K, RG>>();
+  static_assert(sizeof(ApplyShared<K, CG, RG, Ahead>) % 16 == 0, "the slots that follow it");
+  auto& shared = shared_as<ApplyShared<K, CG, RG, Ahead>>();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
   const std::int64_t n = task.n;
   constexpr int chunk_rows = RG * k_tile_rows;
@@ -229,8 +274,8 @@ __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t 
   const int per_rank = (all_chunks + task.ranks - 1) / task.ranks;
   const int first_chunk = rank * per_rank;
   const int left = all_chunks - first_chunk;
-  const int fixed = apply_fixed_bytes<K, RG>(RG * task.ranks > 1);
-  const ApplyChunks<K, CG, RG, Vector> chunks{
+  const int fixed = apply_fixed_bytes<K, CG, RG, Ahead>(RG * task.ranks > 1);
+  const ApplyChunks<K, CG, RG, Vector, Ahead> chunks{
       task,
       shared,
       reinterpret_cast<float4*>(reinterpret_cast<unsigned char*>(&shared) + fixed),
@@ -245,20 +290,21 @@ __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t 
       task.source + matrix * n * n,
       task.factor + matrix * n * n,
       task.reflectors + matrix * reflector_elements(n)};
-  const Applier<K, CG, RG, Vector> applier{
+  const Applier<K, CG, RG, Vector, Ahead> applier{
       task,      shared,    chunks, reinterpret_cast<float*>(&shared.ring), thread % 32, warp,
       warp % CG, warp / CG, rank,   task.block + matrix * k_factor_elements};
   applier.run();
 }
 
 /// Grid: batch x strips x ranks blocks, the ranks of a strip forming a cluster.
-template <int K, int CG, int RG, bool Vector>
-__global__ void __launch_bounds__(k_apply_threads, 3) apply_block(const ApplyTask task) {
+template <int K, int CG, int RG, bool Vector, bool Ahead>
+__global__ void __launch_bounds__(CG* RG * 32, Ahead ? 8 / RG : 3)
+    apply_block(const ApplyTask task) {
   const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
   const std::int64_t matrix = strip / task.strips;
-  if (!is_left_over(task.doubtful, matrix)) return;
-  apply_strip<K, CG, RG, Vector>(task, matrix, static_cast<int>(strip % task.strips),
-                                 static_cast<int>(blockIdx.x % task.ranks));
+  if (task.doubtful != nullptr && is_left_over(task.doubtful, matrix) == task.settled) return;
+  apply_strip<K, CG, RG, Vector, Ahead>(task, matrix, static_cast<int>(strip % task.strips),
+                                        static_cast<int>(blockIdx.x % task.ranks));
 }
 
 }  // namespace blocked

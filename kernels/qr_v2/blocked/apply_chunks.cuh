@@ -6,18 +6,15 @@
 #ifndef KBENCH_QR_BLOCKED_APPLY_CHUNKS_CUH
 #define KBENCH_QR_BLOCKED_APPLY_CHUNKS_CUH
 
+#include <cstddef>
+
 #include "apply_products.cuh"
 
 namespace blocked {
 
-constexpr int k_apply_warps = 4;
-constexpr int k_apply_threads = k_apply_warps * 32;
-/// Chunks under way or in use at once. The strips of k_block reflectors that four warps share are
-/// few, so they take more of the shared memory than those of a panel, which share it with others.
-template <int K, int RG>
-constexpr int k_stages = RG == 1                   ? 5
-                         : RG == 4 && K == k_block ? 4
-                                                   : 3;
+/// Chunks under way or in use at once.
+template <int RG>
+constexpr int k_stages = RG == 1 ? 5 : 3;
 
 /// What one apply launch works on: columns [begin, end) of rows [row, n) of every matrix.
 struct ApplyTask {
@@ -29,47 +26,61 @@ struct ApplyTask {
   int n;
   int row;
   int begin, end;
-  int strips;  // of CG * 32 columns
-  int ranks;   // blocks that share the rows of a strip
-  int slots;   // chunks of C that shared memory holds: k_stages or all of a block's, or more
+  int strips;    // of CG * 32 columns
+  int ranks;     // blocks that share the rows of a strip
+  int slots;     // chunks of C that shared memory holds: k_stages or all of a block's, or more
+  bool settled;  // with `doubtful`: the matrices without the mark instead of those with it
 };
 
-/// Shared memory of one block, before the slots of C. Between the passes T, and before it the parts
-/// of the product, lie over the ring.
 template <int K, int RG>
+using ReflectorRing = std::uint16_t[k_stages<RG>][RG * k_tile_rows][padded(2 * K)];
+/// Both: high parts, then low.
+template <int K>
+using FactorPairs = std::uint16_t[2][K][padded(K)];
+
+/// What one block shares, before the slots of C. Between the passes T, and before it the parts of
+/// the product, lie over the ring; in the strip ahead T has a place of its own, where it is from
+/// the first.
+template <int K, int CG, int RG, bool Ahead>
 struct ApplyShared {
-  alignas(16) unsigned largest[k_apply_warps];
+  alignas(16) unsigned largest[CG * RG];
   union {
-    std::uint16_t ring[k_stages<K, RG>][RG * k_tile_rows][padded(2 * K)];  // high parts, then low
-    std::uint16_t factor[2][K][padded(K)];
+    ReflectorRing<K, RG> ring;
+    FactorPairs<K> factor;
   };
 };
-template <int K>
-constexpr int k_part_bytes = k_apply_warps* K * 32 * 4;
-constexpr int k_chunk_bytes = k_apply_warps * 32 * 16 * 4;
+template <int K, int CG, int RG>
+struct ApplyShared<K, CG, RG, true> {
+  alignas(16) unsigned largest[CG * RG];
+  FactorPairs<K> factor;
+  ReflectorRing<K, RG> ring;
+};
+template <int CG, int RG>
+constexpr int k_chunk_bytes = CG* RG * 32 * 16 * 4;
 
 /// Bytes before the slots.
-template <int K, int RG>
+template <int K, int CG, int RG, bool Ahead>
 __host__ __device__ constexpr int apply_fixed_bytes(bool has_parts) {
-  constexpr int own = sizeof(ApplyShared<K, RG>);
-  constexpr int with_parts = k_apply_warps * 4 + k_part_bytes<K>;
+  using Shared = ApplyShared<K, CG, RG, Ahead>;
+  constexpr int own = sizeof(Shared);
+  constexpr int with_parts = offsetof(Shared, ring) + CG * RG * K * 32 * 4;
   return has_parts && with_parts > own ? with_parts : own;
 }
 
 /// The chunks of one warp: RG tiles of 16 rows, of which it works on one, by CG strips of columns.
-template <int K, int CG, int RG, bool Vector>
+template <int K, int CG, int RG, bool Vector, bool Ahead>
 struct ApplyChunks {
-  static_assert(CG * RG == k_apply_warps);
+  static constexpr int k_warps = CG * RG, k_threads = k_warps * 32;
   static constexpr int k_chunk_rows = RG * k_tile_rows;
-  static constexpr int k_slot_units = k_apply_warps * k_tile_rows * 8;  // float4 of a chunk of C
+  static constexpr int k_slot_units = k_warps * k_tile_rows * 8;  // float4 of a chunk of C
   static constexpr int k_pitch = Products<K>::k_pitch;
   /// A thread copies one 16-byte unit of every k_line_step-th row of a chunk's reflectors.
   static constexpr int k_line_units = K / 4;
-  static constexpr int k_line_step = k_apply_threads / k_line_units;
+  static constexpr int k_line_step = k_threads / k_line_units;
   static_assert(k_chunk_rows % k_line_step == 0);
 
   const ApplyTask& task;
-  ApplyShared<K, RG>& shared;
+  ApplyShared<K, CG, RG, Ahead>& shared;
   float4* cache;  // [slot][warp][16 rows][8], see unit_at
   int lane, warp, row_group;
   int first, count;  // chunks of this block
@@ -182,16 +193,22 @@ struct ApplyChunks {
     copy_commit();
   }
 
-  /// Calls work(tile, row) for every chunk, upwards or downwards: this lane's first unit of C, and
-  /// its place, `place` within a tile's reflectors.
-  template <bool Upwards, class Work>
-  __device__ __forceinline__ void for_each(int place, const Work& work) const {
-    constexpr int stages = k_stages<K, RG>;
+  /// Starts what the first steps of a pass need.
+  template <bool Upwards>
+  __device__ __forceinline__ Feed start() const {
     Feed feed = first_feed<Upwards>();
+#pragma unroll 1
+    for (int stage = 0; stage < k_stages<RG> - 1; ++stage) fetch<Upwards>(feed, stage);
+    return feed;
+  }
+
+  /// Calls work(tile, row) for every chunk, upwards or downwards: this lane's first unit of C, and
+  /// its place, `place` within a tile's reflectors. `feed`: of a pass that was started.
+  template <bool Upwards, class Work>
+  __device__ __forceinline__ void for_each(Feed feed, int place, const Work& work) const {
+    constexpr int stages = k_stages<RG>;
     const float4* tile = own_unit(lane % 4 * 2, lane / 4);
     const std::uint16_t* row = pinned(&shared.ring[0][row_group * k_tile_rows][place]);
-#pragma unroll 1
-    for (int stage = 0; stage < stages - 1; ++stage) fetch<Upwards>(feed, stage);
     int stage = 0, freed = stages - 1, slot = first_slot<Upwards>();
 #pragma unroll 1
     for (int left = count; left > 0; --left) {

@@ -8,8 +8,9 @@
 //   X_ic -= X_ij y_c / d, N_ic -= N_ij y_c / d, G_ic -= R_ji R_jc.
 // Over all steps that says: R = S C with C the Cholesky factor of G and S the signs; X = R + L Y
 // with L unit lower and Y upper triangular, d on its diagonal; and the weights are M = Y^-1. C
-// needs nothing of X. So four warps run through C by diagonal blocks of 16, and the other four
-// follow one block behind them with L, Y and the blocks on M's diagonal.
+// needs nothing of X. So some warps run through C by diagonal blocks of 16, and others follow one
+// block behind them with L, Y and the blocks on M's diagonal. Beside its diagonal blocks C stays
+// undivided by the roots of its pivots, U with C_jc = U_jc / sqrt(U_jj).
 //
 // A column that is zero from its row on has no C and leaves the panel to the exact way, as does
 // what cancels too much where columns nearly depend on each other (`find_doubt`). Instructions that
@@ -25,13 +26,15 @@ namespace blocked {
 /// and of what was left: 2^33 leaves tau with an error of about 2^-20.
 constexpr double k_most_cancellation = 0x1p33;
 
-/// Four warps: G -= C^T C behind the block, on and above G's diagonal, by tiles of 16 x 8.
-__device__ __forceinline__ void update_gram(GramShared& shared, int base, int warp, int lane) {
+/// Half of the warps: G -= C^T C behind the block, on and above G's diagonal, by tiles of 16 x 8.
+__device__ __forceinline__ void update_gram(GramShared& shared, int base, int warp, int warps,
+                                            int lane) {
   const int line = lane / 4, inner = lane % 4, side = (k_block - base - k_side) / 8;
 #pragma unroll 1
-  for (int tile = warp; tile < side * side / 2; tile += 4) {
-    const int row = base + k_side + tile / side * k_side + line;
-    const int column = base + k_side + tile % side * 8;
+  for (int tile = warp; tile < side * side / 2; tile += warps) {
+    const int above = (tile >= side) + (tile >= 2 * side);  // rows of tiles, at most three
+    const int row = base + k_side + above * k_side + line;
+    const int column = base + k_side + (tile - above * side) * 8;
     if (column + 8 <= row - line) continue;
     const auto at = [&](int i, int c) -> double& { return shared.weights[i][swizzled(i, c)]; };
     const auto sum_at = [&](int k) -> double& {
@@ -41,7 +44,10 @@ __device__ __forceinline__ void update_gram(GramShared& shared, int base, int wa
 #pragma unroll
     for (int k = base; k < base + k_side; k += 8) {
       const int near = k + inner, far = near + 4;
-      multiply_add(sum, {-at(near, row), -at(near, row + 8), -at(far, row), -at(far, row + 8)},
+      const double by[2] = {-shared.inverse_pivot[near], -shared.inverse_pivot[far]};
+      multiply_add(sum,
+                   {by[0] * at(near, row), by[0] * at(near, row + 8), by[1] * at(far, row),
+                    by[1] * at(far, row + 8)},
                    {at(near, column + line), at(far, column + line)});
     }
 #pragma unroll
@@ -49,13 +55,15 @@ __device__ __forceinline__ void update_gram(GramShared& shared, int base, int wa
   }
 }
 
-/// Four warps: X -= L Y behind the block, by tiles of 16 x 8.
-__device__ __forceinline__ void update_top(GramShared& shared, int base, int warp, int lane) {
+/// Half of the warps: X -= L Y behind the block, by tiles of 16 x 8.
+__device__ __forceinline__ void update_top(GramShared& shared, int base, int warp, int warps,
+                                           int lane) {
   const int line = lane / 4, inner = lane % 4, side = (k_block - base - k_side) / 8;
 #pragma unroll 1
-  for (int tile = warp; tile < side * side / 2; tile += 4) {
-    const int row = base + k_side + tile / side * k_side + line;
-    const int column = base + k_side + tile % side * 8;
+  for (int tile = warp; tile < side * side / 2; tile += warps) {
+    const int above = (tile >= side) + (tile >= 2 * side);  // rows of tiles, at most three
+    const int row = base + k_side + above * k_side + line;
+    const int column = base + k_side + (tile - above * side) * 8;
     const auto sum_at = [&](int k) -> double& {
       return shared.mixed[row + k / 2 * 8][column + 2 * inner + k % 2];
     };
@@ -75,17 +83,17 @@ __device__ __forceinline__ void update_top(GramShared& shared, int base, int war
 
 /// The blocks of `side` beside the diagonal of an upper triangle's inverse from those on it:
 /// -I_1 Y_12 I_2. The product in between lies in `from` below its diagonal. `to(i, c)` is the
-/// element of the inverse.
-template <class To>
+/// element of the inverse; `barrier` is that of the team's warps.
+template <class To, class Barrier>
 __device__ __forceinline__ void join_inverses(double (&from)[k_block][k_gram_pitch], const To& to,
-                                              int side, const Team& team) {
+                                              int side, const Team& team, const Barrier& barrier) {
   const int line = team.lane / 4, inner = team.lane % 4, tiles = side / 8;
   const auto each_tile = [&](const auto& work) {
 #pragma unroll 1
     for (int t = team.warp; t < k_block / 2 / side * tiles * tiles; t += team.warps) {
       work(t / (tiles * tiles) * 2 * side, t / tiles % tiles * 8, t % tiles * 8);
     }
-    block_barrier();
+    barrier();
   };
   each_tile([&](int origin, int row, int column) {
     double sum[2] = {};
@@ -145,74 +153,69 @@ __device__ __forceinline__ bool find_doubt(GramShared& shared, int thread) {
   return block_any(doubt);
 }
 
-/// Keeps the panel's top rows in `mixed`.
-__device__ __forceinline__ void load_top(GramShared& shared, const float* panel, std::int64_t n,
+/// Keeps the panel's top rows in `mixed`; whether this thread saw one of their elements below the
+/// diagonal that is not 0.
+__device__ __forceinline__ bool load_top(GramShared& shared, const float* panel, std::int64_t n,
                                          int thread, int threads) {
+  bool below = false;
 #pragma unroll 4
   for (int k = thread; k < k_block * k_block; k += threads) {
-    shared.mixed[k / k_block][k % k_block] = panel[k / k_block * n + k % k_block];
+    const float x = panel[k / k_block * n + k % k_block];
+    below = below || (k / k_block > k % k_block && x != 0);
+    shared.mixed[k / k_block][k % k_block] = x;
   }
+  return below;
 }
 
-/// The Gram matrix into `weights`, on and above the diagonal blocks, and its diagonal.
-__device__ __forceinline__ void take_gram(const double* gram, GramShared& shared,
-                                          const Team& team) {
-#pragma unroll 1
-  for (int tile = team.warp; tile < k_gram_tiles; tile += team.warps) {
-    int second = tile, first = 0;
-    for (; second >= 8 - first; ++first) second -= 8 - first;
-    second += first;
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const double value = gram[tile * 64 + 2 * team.lane + e];
-      const int i = team.lane / 4 * 8 + first, c = (team.lane % 4 * 2 + e) * 8 + second;
-      if (i / k_side <= c / k_side) shared.weights[i][swizzled(i, c)] = value;
-      if (i / k_side >= c / k_side && first < second) shared.weights[c][swizzled(c, i)] = value;
-      if (i == c) shared.size[i] = value;
+/// C in the diagonal block at `base`, L and Y in the one before it, and what lies beside and below
+/// them. The two warps inside the blocks have, where there are more than eight, a quarter of the
+/// multiprocessor each; those that follow share the other two.
+__device__ __forceinline__ void factor_block(GramShared& shared, int base, const Team& team) {
+  const int before = base - k_side, behind = base + k_side, columns = team.warps > 8 ? 10 : 4;
+  if (base < k_block) {
+    if (team.warp == 0) factor_cholesky(shared, base, team.lane);
+    if (team.warp / 2 == 1) follow_cholesky(shared, base, behind + team.warp % 2 * 32 + team.lane);
+  }
+  if (before >= 0) {
+    if (team.warp == 1) factor_triangles(shared, before, team.lane);
+    if (team.warp / 2 == 3) follow_rows(shared, before, base + team.warp % 2 * 32 + team.lane);
+    if (team.warp / 2 == columns / 2) {
+      follow_columns(shared, before, before + team.warp % 2 * 32 + team.lane);
     }
   }
 }
 
-/// From the Gram matrix and the top rows in `mixed` to R and L there, weights and tau; false if
-/// the panel has to be factored from its columns instead. Called by all threads of the block;
-/// `gram` is used up.
-__device__ __forceinline__ bool factor_gram(const double* gram, GramShared& shared,
-                                            const Team& team) {
+/// From the Gram matrix in `weights` and the top rows in `mixed` to R and L there, weights and tau;
+/// false if the panel has to be factored from its columns instead. Called by all threads of the
+/// block.
+__device__ __forceinline__ bool factor_gram(GramShared& shared, const Team& team) {
   const int thread = team.warp * 32 + team.lane;
-  if (gram[k_below] == 0) {
+  if (shared.below == 0) {
     keep_triangle(shared, thread, team.warps * 32);
     block_barrier();
     return true;
   }
-  take_gram(gram, shared, team);
-  block_barrier();
-  const bool first = team.warp < 4, second = team.warp / 4 == 1;  // the warps on C, on L and Y
-  const int member = thread % 128;
+  const int half = team.warps / 2;
 #pragma unroll 1
   for (int turn = 0; turn <= k_block / k_side; ++turn) {
-    const int base = (first ? turn : turn - 1) * k_side, behind = base + k_side;
-    const bool works = team.warp < 8 && base >= 0 && base < k_block;
-    if (works && team.warp == 0) factor_cholesky(shared, base, team.lane);
-    if (works && team.warp == 4) factor_triangles(shared, base, team.lane);
-    block_barrier();
-    if (works && first && behind + member < k_block) {
-      solve_cholesky(shared, base, behind + member);
+    if (turn == 0 && thread / k_block == 2) {  // warps without work
+      const int i = thread % k_block;
+      shared.size[i] = shared.weights[i][swizzled(i, i)];
     }
-    if (turn > 0 && team.warp / 2 == 1) keep_columns(shared, base - k_side, thread - 64);
-    if (works && second && member < k_block) {
-      if (behind + member < k_block) solve_rows(shared, base, behind + member);
-    } else if (works && second && base + member - k_block < k_block) {
-      solve_columns(shared, base, base + member - k_block);
-    }
+    factor_block(shared, turn * k_side, team);
     block_barrier();
-    if (works && first) update_gram(shared, base, team.warp, team.lane);
-    if (works && second) update_top(shared, base, team.warp - 4, team.lane);
+    if (thread < k_side * k_side) keep_diagonal(shared, turn * k_side, thread);
+    if (team.warp < half && turn < k_block / k_side) {
+      update_gram(shared, turn * k_side, team.warp, half, team.lane);
+    } else if (team.warp >= half && turn > 0) {
+      update_top(shared, turn * k_side - k_side, team.warp - half, half, team.lane);
+    }
     block_barrier();
   }
   const auto weight = [&](int i, int c) -> double& { return shared.weights[i][swizzled(i, c)]; };
 #pragma unroll 1
   for (int side = k_side; side < k_block; side *= 2) {
-    join_inverses(shared.product, weight, side, team);
+    join_inverses(shared.product, weight, side, team, block_barrier);
   }
   return !find_doubt(shared, thread);
 }

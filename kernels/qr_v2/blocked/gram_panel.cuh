@@ -22,19 +22,32 @@ __device__ __forceinline__ void each_upper_tile(const Team& team, const Work& wo
   }
 }
 
+/// Elements 2 (lane % 4) + {0, 1} of row lane / 4 of a product's tile over the inner indices
+/// [begin, end), eight at a time in two chains; the lane brings `left(k)` and `right(k)`.
+template <class Left, class Right>
+__device__ __forceinline__ void multiply_tile(double (&sum)[2], int begin, int end,
+                                              const Left& left, const Right& right) {
+  double even[2] = {}, odd[2] = {};
+#pragma unroll 2
+  for (int k = begin; k < end; k += 8) {
+    multiply_add(even, left(k), right(k));
+    multiply_add(odd, left(k + 4), right(k + 4));
+  }
+  sum[0] = even[0] + odd[0], sum[1] = even[1] + odd[1];
+}
+
 /// product = R M. Both are upper triangles; the tiles below the diagonal are left alone.
 __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
   each_upper_tile(team, [&](int i, int c) {
-    double sum[2] = {};
-#pragma unroll 2
-    for (int k = i * 8; k < c * 8 + 8; k += 4) {
-      const int row = i * 8 + line, middle = k + inner, column = c * 8 + line;
-      const double a = middle >= row ? shared.mixed[row][middle] : 0;
-      multiply_add(sum, a, shared.weights[middle][swizzled(middle, column)]);
-    }
-    shared.product[i * 8 + line][c * 8 + 2 * inner] = sum[0];
-    shared.product[i * 8 + line][c * 8 + 2 * inner + 1] = sum[1];
+    const int row = i * 8 + line, column = c * 8 + line;
+    double sum[2];
+    multiply_tile(
+        sum, i * 8, c * 8 + 8,
+        [&](int k) { return k + inner >= row ? shared.mixed[row][k + inner] : 0; },
+        [&](int k) { return shared.weights[k + inner][swizzled(k + inner, column)]; });
+    shared.product[row][c * 8 + 2 * inner] = sum[0];
+    shared.product[row][c * 8 + 2 * inner + 1] = sum[1];
   });
 }
 
@@ -42,16 +55,18 @@ __device__ __forceinline__ void multiply_triangles(GramShared& shared, const Tea
 __device__ __forceinline__ void find_reflector_gram(GramShared& shared, const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
   each_upper_tile(team, [&](int i, int c) {
-    double sum[2] = {};
-#pragma unroll 2
-    for (int k = i * 8; k < c * 8 + 8; k += 4) {
-      const int row = i * 8 + line, middle = k + inner;
-      const double a = middle > row ? shared.mixed[middle][row] : middle == row ? 1 : 0;
-      multiply_add(sum, a, shared.product[middle][c * 8 + line]);
-    }
+    const int row = i * 8 + line;
+    double sum[2];
+    multiply_tile(
+        sum, i * 8, c * 8 + 8,
+        [&](int k) {
+          const int middle = k + inner;
+          return middle > row ? shared.mixed[middle][row] : middle == row ? 1 : 0;
+        },
+        [&](int k) { return shared.product[k + inner][c * 8 + line]; });
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-      const int row = i * 8 + line, column = c * 8 + 2 * inner + k;
+      const int column = c * 8 + 2 * inner + k;
       if (row < column) shared.mixed[row][column] = -sum[k] * shared.tau[column];
     }
   });
@@ -75,20 +90,22 @@ __device__ __forceinline__ void invert_row(GramShared& shared, int i) {
   }
 }
 
-/// Writes T = D U^-1, whole, to `block` [k_block, k_block]. Uses up R and L.
+/// Writes T = D U^-1, whole, to `block` [k_block, k_block]. Uses up R and L. `barrier` is that of
+/// the team's warps.
+template <class Barrier>
 __device__ __forceinline__ void write_gram_factor(float* block, GramShared& shared,
-                                                  const Team& team) {
+                                                  const Team& team, const Barrier& barrier) {
   const int thread = team.warp * 32 + team.lane;
   multiply_triangles(shared, team);
-  block_barrier();
+  barrier();
   find_reflector_gram(shared, team);
-  block_barrier();
+  barrier();
   if (thread < k_block) invert_row(shared, thread);
-  block_barrier();
+  barrier();
   const auto inverse_at = [&](int i, int c) -> double& { return shared.product[i][c]; };
 #pragma unroll 1
   for (int side = k_side; side < k_block; side *= 2) {
-    join_inverses(shared.mixed, inverse_at, side, team);
+    join_inverses(shared.mixed, inverse_at, side, team, barrier);
   }
 #pragma unroll 4
   for (int k = thread; k < k_block * k_block; k += team.warps * 32) {
@@ -129,17 +146,19 @@ __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int co
 
 constexpr int k_tail_units = 16 * (k_block / 4);  // of four columns: 16 rows of a warp
 
-/// Shared memory of a panel: the rows of the warps beyond the eighth follow the rest.
+/// Shared memory of a panel: where it has a multiprocessor for itself, the rows of the tail that
+/// its warps work on follow the rest.
 constexpr int gram_shared_bytes(int warps) {
-  return static_cast<int>(sizeof(GramShared)) +
-         (warps - k_gram_warps) * k_tail_units * static_cast<int>(sizeof(float4));
+  const int rows = warps > k_gram_warps ? warps * k_tail_units : 0;
+  return static_cast<int>(sizeof(GramShared)) + rows * static_cast<int>(sizeof(float4));
 }
 
-/// A warp's 16 rows of the tail, over `product` for the first eight.
+/// A warp's 16 rows of the tail, else over `product`.
+template <int Warps>
 __device__ __forceinline__ float4* tail_rows(GramShared& shared, int warp) {
-  return warp < k_gram_warps
-             ? reinterpret_cast<float4*>(&shared.product[0][0]) + warp * k_tail_units
-             : reinterpret_cast<float4*>(&shared + 1) + (warp - k_gram_warps) * k_tail_units;
+  auto* first = Warps > k_gram_warps ? reinterpret_cast<float4*>(&shared + 1)
+                                     : reinterpret_cast<float4*>(&shared.product[0][0]);
+  return first + warp * k_tail_units;
 }
 
 /// Where four neighbouring columns of a row of the tail lie on their way: the eight lanes that read
@@ -150,44 +169,46 @@ __device__ __forceinline__ constexpr int tail_unit(int row, int unit) {
 
 /// Starts the copy of a warp's 16 rows from `base` on; rows outside become zero.
 __device__ __forceinline__ void fetch_tail(float4* to, const GramTail& tail, int base, int lane) {
-  const int unit = lane % 16;
+  const int unit = lane % 16, n = static_cast<int>(tail.n), left = tail.rows.end - base - lane / 16;
+  const float* from = tail.source + (base + lane / 16) * tail.n + unit * 4;  // read where inside
+  float4* at = to + tail_unit(lane / 16, unit);
+  if (tail.vector) {
 #pragma unroll
-  for (int line = 0; line < 16; line += 2) {
-    const int row = base + line + lane / 16;
-    const bool inside = row < tail.rows.end;
-    const float* from = tail.source + (inside ? row : 0) * tail.n + unit * 4;
-    float4* at = to + tail_unit(line + lane / 16, unit);
-    if (tail.vector) {
-      copy_async(at, from, inside);
-    } else {
-#pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        copy_async_word(reinterpret_cast<float*>(at) + c, from + c, inside);
-      }
+    for (int line = 0; line < 16; line += 2) {
+      copy_async(at + line * (k_block / 4), from + line * n, line < left);
+    }
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < 32; ++k) {
+      const int line = k / 4 * 2, c = k % 4;
+      copy_async_word(reinterpret_cast<float*>(at + line * (k_block / 4)) + c, from + line * n + c,
+                      line < left);
     }
   }
   copy_commit();
 }
 
-/// V_tail = P_tail M in FP64, 16 rows of a warp at a time, the next ones under way over `product`;
-/// in place, since a row depends on itself alone. Inner column 16 q + 4 (lane % 4) + s is step
-/// (q, s), outer column 16 u + 4 (lane % 4) + 2 e + {0, 1} tile (u, e): so both sides are read and
-/// written as vectors.
-__device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& shared,
+/// The first row of the tail that a warp works on.
+__device__ __forceinline__ int first_tail_row(const GramTail& tail, const Team& team) {
+  return (tail.rows.begin > k_block ? tail.rows.begin : k_block) + team.warp * 16;
+}
+
+/// V_tail = P_tail M in FP64, 16 rows of a warp at a time, the first ones under way to `own`, the
+/// next ones soon; in place, since a row depends on itself alone. Inner column 16 q + 4 (lane % 4)
+/// + s is step (q, s), outer column 16 u + 4 (lane % 4) + 2 e + {0, 1} tile (u, e): so both sides
+/// are read and written as vectors.
+__device__ __forceinline__ void write_tail(const GramTail& tail, float4* own, GramShared& shared,
                                            const Team& team) {
   const int line = team.lane / 4, inner = team.lane % 4;
-  const int first = tail.rows.begin > k_block ? tail.rows.begin : k_block;
-  float4* own = tail_rows(shared, team.warp);
   // The swizzle of rows 16 q + 4 inner + s depends on `inner` alone.
   const int row = inner * 4, column = line / 2 * 4 + line % 2;
   const double* weights[2] = {&shared.weights[row][swizzled(row, column)],
                               &shared.weights[row][swizzled(row, column + 2)]};
-  fetch_tail(own, tail, first + team.warp * 16, team.lane);
 #pragma unroll 1
-  for (int base = first + team.warp * 16; base < tail.rows.end; base += team.warps * 16) {
+  for (int base = first_tail_row(tail, team); base < tail.rows.end; base += team.warps * 16) {
     copy_wait<0>();
     warp_barrier();
-    float p[2][4][4];
+    double p[2][4][4];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -199,11 +220,12 @@ __device__ __forceinline__ void write_tail(const GramTail& tail, GramShared& sha
     }
     warp_barrier();
     fetch_tail(own, tail, base + team.warps * 16, team.lane);
-#pragma unroll
+#pragma unroll 1
     for (int u = 0; u < 4; ++u) {
       double v[2][4] = {};  // e, then value and half as the product has them
 #pragma unroll
-      for (int q = 0; q <= u; ++q) {
+      for (int q = 0; q < 4; ++q) {
+        if (q > u) break;
 #pragma unroll
         for (int s = 0; s < 4; s += 2) {
 #pragma unroll
@@ -265,22 +287,40 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
                       rows,
                       task.n % 4 == 0};
 
-  load_top(shared, tail.source, n, thread, Warps * 32);
-  const double* gram = sum_gram<Cluster, Warps>(shared, {tail.source, n, rows, tail.vector}, team);
-  const bool done = factor_gram(gram, shared, team);
+  sum_gram<Cluster, Warps>(
+      shared, {tail.source, n, rows, tail.vector},
+      [&] { return load_top(shared, tail.source, n, thread, Warps * 32); }, team);
+  // T is found by the last block, which has the fewest rows: by half of its warps beside the tail,
+  // or by all of them after it.
+  const bool last = team.rank == team.ranks - 1, beside = Warps > k_gram_warps && last;
+  const Team on_tail{team.lane, team.warp, beside ? Warps / 2 : Warps, team.rank, team.ranks};
+  float4* own = tail_rows<Warps>(shared, team.warp);
+  if (Warps > k_gram_warps) fetch_tail(own, tail, first_tail_row(tail, on_tail), team.lane);
+  const bool done = factor_gram(shared, team);
   if (team.rank == 0 && thread == 0) task.doubtful[matrix] = done ? 0 : 1;
-  if (!done) return;
-  write_tail(tail, shared, team);
-  copy_wait<0>();
+  if (!done) return copy_wait<0>();
   if (team.rank == 0) {
     write_top(tail, shared, thread, Warps * 32);
     if (thread < k_block) {
       task.tau[matrix * n + task.column + thread] = static_cast<float>(shared.tau[thread]);
     }
   }
-  if (team.rank == team.ranks - 1) {
-    block_barrier();  // R and L are used up
-    write_gram_factor(task.block + matrix * k_factor_elements, shared, team);
+  float* block = task.block + matrix * k_factor_elements;
+  if (beside) {
+    block_barrier();  // the top is written: R and L may be used up
+    if (team.warp >= Warps / 2) {
+      const auto barrier = [] { wait_until_told(1, Warps / 2 * 32); };
+      const Team on_factor{team.lane, team.warp - Warps / 2, Warps / 2, team.rank, team.ranks};
+      write_gram_factor(block, shared, on_factor, barrier);
+      return copy_wait<0>();
+    }
+  }
+  if (Warps == k_gram_warps) fetch_tail(own, tail, first_tail_row(tail, on_tail), team.lane);
+  write_tail(tail, own, shared, on_tail);
+  copy_wait<0>();
+  if (last && !beside) {
+    block_barrier();  // R and L are used up, and the rows over `product` read
+    write_gram_factor(block, shared, team, block_barrier);
   }
 }
 

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(k_panel_warps * 32, 2) factor_leftover(const L
                                                          team);
     team_barrier<Cluster>();
     if (half == 1) break;
-    apply_strip<k_panel, 1, 4, Vector>(task.apply, matrix, 0, team.rank);
+    apply_strip<k_panel, 1, 4, Vector, false>(task.apply, matrix, 0, team.rank);
     team_barrier<Cluster>();
   }
 }

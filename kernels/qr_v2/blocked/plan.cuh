@@ -48,6 +48,11 @@ struct Buffers {
 
 enum class Step { gram_panel, panel, apply, leftover };
 
+/// What may run beside each other: the updates of the columns on the right; ahead of them the next
+/// panel; and what Gram panels leave over.
+constexpr int k_updates = 0, k_ahead = 1, k_exact = 2, k_branches = 3;
+constexpr unsigned bit_of(int branch) { return 1u << branch; }
+
 /// One launch; its step says which task is used (a leftover step: both). The addresses are filled
 /// in per call.
 struct Launch {
@@ -55,9 +60,8 @@ struct Launch {
   Step step;
   bool reads_input;  // source is the input, not the factor
   bool uses_flags;   // works on, or marks, the matrices that a Gram panel leaves over
-  bool ahead;        // may run beside the next launches that are not, see `splits`
-  bool splits;       // the first ahead: needs all launches before it
-  bool joins;        // needs all launches before it, those ahead included
+  int branch;        // launches of a branch run in turn, of different ones beside each other,
+  unsigned waits;    // but not before all launches so far of these branches, a bit each
   int copy;          // of the reflectors, factors and flags: panels ahead write the other one
   PanelTask panel;
   ApplyTask apply;
@@ -159,7 +163,9 @@ inline void add_gram_panel(Plan& plan, int column) {
   launch.reads_input = column == 0;
   launch.uses_flags = true;
   launch.ranks = gram_ranks(plan, m);
-  const bool alone = launch.ranks > 1 || plan.batch <= plan.device.multiprocessors;
+  const bool alone =
+      launch.ranks > 1 || (plan.batch <= plan.device.multiprocessors &&
+                           gram_shared_bytes(k_wide_gram_warps) <= plan.device.shared_per_block);
   const int warps = alone ? k_wide_gram_warps : k_gram_warps;
   launch.threads = warps * 32;
   launch.shared_bytes = gram_shared_bytes(warps);
@@ -235,7 +241,7 @@ inline int apply_residents(const Plan& plan, std::int64_t blocks) {
                                               : k_blocks_per_multiprocessor;
 }
 
-template <int K, int CG, int RG>
+template <int K, int CG, int RG, bool Ahead = false>
 void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& most,
                   bool uses_flags) {
   constexpr int columns = CG * k_warp_columns, chunk_rows = RG * k_tile_rows;
@@ -247,22 +253,22 @@ void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mo
   launch.reads_input = row == 0;
   launch.uses_flags = uses_flags;
   launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, most);
-  launch.threads = k_apply_threads;
-  launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true>)
-                             : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false>);
-  const int fixed = apply_fixed_bytes<K, RG>(RG * launch.ranks > 1);
+  launch.threads = CG * RG * 32;
+  launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true, Ahead>)
+                             : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false, Ahead>);
+  const int fixed = apply_fixed_bytes<K, CG, RG, Ahead>(RG * launch.ranks > 1);
   launch.blocks = plan.batch * strips * launch.ranks;
   const int share = plan.device.shared_per_multiprocessor / apply_residents(plan, launch.blocks) -
                     plan.device.shared_reserved_per_block;
   const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
   const int per_rank = (chunks + launch.ranks - 1) / launch.ranks;
-  const int room = (budget - fixed) / k_chunk_bytes;
+  const int room = (budget - fixed) / k_chunk_bytes<CG, RG>;
   const int wanted = room < per_rank ? room : per_rank;
-  const int least = per_rank < k_stages<K, RG> ? per_rank : k_stages<K, RG>;
+  const int least = per_rank < k_stages<RG> ? per_rank : k_stages<RG>;
   const int slots = wanted < least ? least : wanted;
-  launch.shared_bytes = fixed + slots * k_chunk_bytes;
-  launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr,      n,
-                  row,     begin,   end,     strips,  launch.ranks, slots};
+  launch.shared_bytes = fixed + slots * k_chunk_bytes<CG, RG>;
+  launch.apply = {nullptr, nullptr, nullptr, nullptr,      nullptr, n,    row,
+                  begin,   end,     strips,  launch.ranks, slots,   false};
   plan.launches.push_back(launch);
 }
 
@@ -290,10 +296,11 @@ inline void add_leftover(Plan& plan, int column) {
                             : reinterpret_cast<const void*>(&factor_leftover<false, false>);
   launch.panel = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
                   n,       column,  ranks,   false,   true};
-  const int slots = k_stages<k_panel, 4>;
-  launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr, n,
-                  column,  middle,  end,     1,       ranks,   slots};
-  const int apply_bytes = apply_fixed_bytes<k_panel, 4>(true) + slots * k_chunk_bytes;
+  const int slots = k_stages<4>;
+  launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr, n,    column,
+                  middle,  end,     1,       ranks,   slots,   false};
+  const int apply_bytes =
+      apply_fixed_bytes<k_panel, 1, 4, false>(true) + slots * k_chunk_bytes<1, 4>;
   const int panel_bytes = static_cast<int>(sizeof(PanelShared));
   launch.shared_bytes = panel_bytes > apply_bytes ? panel_bytes : apply_bytes;
   plan.launches.push_back(launch);
@@ -319,35 +326,55 @@ inline void fill_addresses(const Plan& plan, Launch& launch, const Buffers& buff
   launch.apply.doubtful = launch.panel.doubtful;
 }
 
-/// A block of 64 columns by its Gram matrix, and the exact way for what that leaves over.
-inline void add_gram_block(Plan& plan, int column) {
-  add_gram_panel(plan, column);
-  add_leftover(plan, column);
+/// The block at `column` applied to the next one's columns. The rows of a strip are shared by as
+/// many blocks as may be, of eight warps where such blocks take half of the device at most: two of
+/// them do not fit a multiprocessor, and clusters do not fill every one.
+inline void add_strip_ahead(Plan& plan, int column, bool settled) {
+  const int begin = column + k_block, end = begin + k_block;
+  const std::int64_t strips = plan.batch * k_block / k_warp_columns;
+  if (2 * strips * k_max_ranks <= plan.device.multiprocessors) {
+    add_apply_as<k_block, 1, 8, true>(plan, column, begin, end, {k_max_ranks, 1, 0}, true);
+  } else {
+    add_apply_as<k_block, 1, 4, true>(plan, column, begin, end, {k_max_ranks, 2, 0}, true);
+  }
+  plan.launches.back().apply.settled = settled;
 }
 
-/// The block at `column` applied to all columns that follow. Looking ahead, the next block's
-/// columns come first, and while the others follow it is factored into the other copy.
-inline void add_block_apply(Plan& plan, int column) {
-  const int size = static_cast<int>(plan.n), end = column + k_block, next = end + k_block;
-  const std::size_t first = plan.launches.size();
-  const int copy = looks_ahead(plan) ? column / k_block % 2 : 0;
-  if (!looks_ahead(plan) || next >= size) {
-    add_apply_as<k_block, 4, 1>(plan, column, end, size, {plan.limits.apply_ranks, 4, 0}, false);
-    plan.launches[first].joins = true;
-    plan.launches[first].copy = copy;
-    return;
+/// The launches from `first` on: their branch, what the first of them waits for, their copy.
+inline void place(Plan& plan, std::size_t first, int branch, unsigned waits, int copy) {
+  for (std::size_t k = first; k < plan.launches.size(); ++k) {
+    Launch& launch = plan.launches[k];
+    launch.branch = branch, launch.copy = copy, launch.waits = k == first ? waits : 0;
   }
-  add_apply_as<k_block, 1, 4>(plan, column, end, next, {k_max_ranks, 2, 0}, false);
-  add_gram_block(plan, end);
-  const std::size_t last = plan.launches.size();
+}
+
+/// Looking ahead, what follows the Gram panel at `column`. The next block's columns are updated
+/// first, and while the others follow, that block's panel is factored into the other copy. The
+/// exact way of the matrices that are left over, and their next block's columns, run beside those
+/// of the settled ones, so that a call without any does not wait for launches that find nothing to
+/// do.
+inline void add_ahead(Plan& plan, int column) {
+  const int size = static_cast<int>(plan.n), end = column + k_block, next = end + k_block;
+  const int copy = column / k_block % 2;
+  std::size_t first = plan.launches.size();
+  const auto placed = [&](int branch, unsigned waits, int of_copy) {
+    place(plan, first, branch, waits, of_copy);
+    first = plan.launches.size();
+  };
+  add_leftover(plan, column);
+  if (next >= size) {
+    add_apply_as<k_block, 4, 1>(plan, column, end, size, {plan.limits.apply_ranks, 4, 0}, false);
+    return placed(k_updates, bit_of(k_ahead) | bit_of(k_exact), copy);
+  }
+  add_strip_ahead(plan, column, false);
+  placed(k_exact, bit_of(k_updates) | bit_of(k_ahead), copy);
+  add_strip_ahead(plan, column, true);
+  placed(k_updates, bit_of(k_ahead), copy);
+  add_gram_panel(plan, end);
+  placed(k_ahead, bit_of(k_updates) | bit_of(k_exact), 1 - copy);
   const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - end));
   add_apply_as<k_block, 4, 1>(plan, column, next, size, {plan.limits.apply_ranks, 4, taken}, false);
-  plan.launches[first].joins = plan.launches[first + 1].splits = true;
-  plan.launches[first].copy = plan.launches[last].copy = copy;
-  for (std::size_t k = first + 1; k < last; ++k) {
-    plan.launches[k].ahead = true;
-    plan.launches[k].copy = 1 - copy;
-  }
+  placed(k_updates, bit_of(k_exact), copy);
 }
 
 /// Right-looking. Each block of 64 columns is factored by its Gram matrix; the matrices for which
@@ -360,7 +387,13 @@ inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& dev
   for (int column = 0; column < size; column += k_block) {
     const int middle = column + k_panel, end = column + k_block;
     if (device.fast_double && limits.gram_ranks > 0 && end < size) {
-      if (column == 0 || !looks_ahead(plan)) add_gram_block(plan, column);
+      if (looks_ahead(plan)) {
+        if (column == 0) add_gram_panel(plan, column);
+        add_ahead(plan, column);
+        continue;
+      }
+      add_gram_panel(plan, column);
+      add_leftover(plan, column);
     } else {
       add_panel(plan, column, false, false);
       if (middle >= size) break;
@@ -368,7 +401,9 @@ inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& dev
                                   {plan.limits.apply_ranks, 2, 0}, false);
       add_panel(plan, middle, true, false);
     }
-    if (end < size) add_block_apply(plan, column);
+    if (end < size) {
+      add_apply_as<k_block, 4, 1>(plan, column, end, size, {plan.limits.apply_ranks, 4, 0}, false);
+    }
   }
   return plan;
 }

@@ -23,6 +23,16 @@ __device__ __forceinline__ T& shared_as() {
 
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+/// Warps of a block that meet at barrier `id`, 1 to 15, `threads` threads in all: those that tell
+/// go on at once, those that wait see what the others wrote before.
+__device__ __forceinline__ void tell(int id, int threads) {
+  __syncwarp();  // the aligned form wants the warp converged
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void wait_until_told(int id, int threads) {
+  __syncwarp();
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 /// A block barrier that tells every thread whether any of them brought `claim`.
 __device__ __forceinline__ bool block_any(bool claim) { return __syncthreads_or(claim) != 0; }
 
