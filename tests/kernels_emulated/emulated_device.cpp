@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -36,6 +37,7 @@ struct Block {
   int rank = 0;
   Meeting meeting;
   std::array<Meeting, 16> parts;  // the barriers of some of the warps, by their number
+  std::map<const void*, Meeting> messages;
   std::vector<Warp> warps;
   std::vector<unsigned char> shared;
   bool claim = false;
@@ -89,14 +91,17 @@ bool arrive(Meeting& meeting) {
   return true;
 }
 
-void meet(Meeting& meeting) {
+/// Until it takes place once more.
+void wait_for(const Meeting& meeting) {
   Thread& own = *current();
-  const unsigned seen = meeting.met;
-  if (arrive(meeting)) return;
   own.awaited = &meeting;
-  own.seen = seen;
+  own.seen = meeting.met;
   go_back(own);
   own.awaited = nullptr;
+}
+
+void meet(Meeting& meeting) {
+  if (!arrive(meeting)) wait_for(meeting);
 }
 
 void run_thread() {
@@ -235,14 +240,18 @@ void* shared_memory() {
 }
 void block_barrier() { meet(current()->block->meeting); }
 void cluster_barrier() { meet(current()->block->cluster->meeting); }
-void part_barrier(int id, int threads, bool wait) {
+void part_barrier(int id, int threads) {
   Meeting& meeting = current()->block->parts.at(static_cast<std::size_t>(id));
   meeting.size = threads;
-  if (wait) {
-    meet(meeting);
-  } else {
-    arrive(meeting);
-  }
+  meet(meeting);
+}
+
+void prepare_message(const void* message) { current()->block->messages[message].size = 32; }
+void tell(const void* message) { arrive(current()->block->messages.at(message)); }
+void wait_until_told(const void* message, unsigned turn) {
+  const Meeting& meeting = current()->block->messages.at(message);
+  if (meeting.met > turn + 1) throw std::runtime_error("a message was told again too early");
+  if (meeting.met <= turn) wait_for(meeting);
 }
 
 void* twin(const void* local, int rank) {

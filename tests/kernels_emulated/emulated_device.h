@@ -52,8 +52,13 @@ int cluster_rank();
 void* shared_memory();
 void block_barrier();
 void cluster_barrier();
-/// A barrier of `threads` threads of the block; those that do not wait only arrive.
-void part_barrier(int id, int threads, bool wait);
+/// A barrier of `threads` threads of the block.
+void part_barrier(int id, int threads);
+/// Of the message at an address of this block: `tell` by all lanes of a warp, `wait_until_told`
+/// until that was done more than `turn` times. One that was not prepared is an error.
+void prepare_message(const void* message);
+void tell(const void* message);
+void wait_until_told(const void* message, unsigned turn);
 /// The variable of block `rank` of this cluster that lies where `local` does in this block.
 void* twin(const void* local, int rank);
 
@@ -135,8 +140,13 @@ T& shared_as() {
 }
 inline void block_barrier() { emulated::block_barrier(); }
 inline void warp_barrier() { emulated::exchange(0); }
-inline void tell(int id, int threads) { emulated::part_barrier(id, threads, false); }
-inline void wait_until_told(int id, int threads) { emulated::part_barrier(id, threads, true); }
+inline void part_barrier(int id, int threads) { emulated::part_barrier(id, threads); }
+using Message = std::uint64_t;
+inline void prepare_message(Message& message) { emulated::prepare_message(&message); }
+inline void tell(Message& message) { emulated::tell(&message); }
+inline void wait_until_told(Message& message, int turn) {
+  emulated::wait_until_told(&message, static_cast<unsigned>(turn));
+}
 bool block_any(bool claim);
 inline void cluster_barrier() { emulated::cluster_barrier(); }
 inline int cluster_rank() { return emulated::cluster_rank(); }

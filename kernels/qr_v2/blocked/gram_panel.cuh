@@ -287,6 +287,10 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
                       rows,
                       task.n % 4 == 0};
 
+  if (thread < k_told) {
+    prepare_message(shared.c_told[thread]);
+    prepare_message(shared.l_told[thread]);
+  }
   sum_gram<Cluster, Warps>(
       shared, {tail.source, n, rows, tail.vector},
       [&] { return load_top(shared, tail.source, n, thread, Warps * 32); }, team);
@@ -309,7 +313,7 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
   if (beside) {
     block_barrier();  // the top is written: R and L may be used up
     if (team.warp >= Warps / 2) {
-      const auto barrier = [] { wait_until_told(1, Warps / 2 * 32); };
+      const auto barrier = [] { part_barrier(1, Warps / 2 * 32); };
       const Team on_factor{team.lane, team.warp - Warps / 2, Warps / 2, team.rank, team.ranks};
       write_gram_factor(block, shared, on_factor, barrier);
       return copy_wait<0>();

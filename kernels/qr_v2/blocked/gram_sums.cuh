@@ -20,7 +20,9 @@ constexpr int k_gram_products = 10;        // of 16 x 8, by one warp: half of th
 constexpr int k_gram_tiles = 36;           // of 8 x 8, those with first <= second
 constexpr int k_gram_pitch = k_block + 4;  // no fragment of 8 x 4 or 4 x 8 meets a bank twice
 constexpr int k_gram_values = k_gram_tiles * 64;
-constexpr int k_side = 16;  // columns of a diagonal block
+constexpr int k_side = 16;         // columns of a diagonal block
+constexpr int k_told_columns = 4;  // so many at a time are told to the warps that follow
+constexpr int k_told = k_side / k_told_columns;
 
 /// Coefficients of one diagonal block's substitution: [j][h][k] multiplies element 2 (j / 2 + k) +
 /// h; what lies beyond the block is never set and multiplies what is never used.
@@ -39,6 +41,7 @@ struct GramShared {
   double tau[k_block];
   double inverse_c[k_block], inverse_pivot[k_block];  // 1 / C_jj and its square
   double inverse[k_block];                            // 1 / Y_jj
+  Message c_told[k_told], l_told[k_told];             // columns of a diagonal block, by fours
   double below;  // not 0 if the panel has anything but zeros below its diagonal
 };
 

@@ -23,24 +23,15 @@ __device__ __forceinline__ DiagonalLane diagonal_lane(int lane) {
   return {lane % k_side, lane / k_side};
 }
 
-/// Barriers of one diagonal block: its columns by fours, of C, and of L and Y for those that follow
-/// with rows and for those that follow with columns. Each is waited at in one place of the code
-/// only, as compute-sanitizer asks of a barrier.
-constexpr int k_told_columns = 4, k_told = k_side / k_told_columns;
-constexpr int k_c_barrier = 1, k_row_barrier = k_c_barrier + k_told,
-              k_column_barrier = k_row_barrier + k_told;
-/// Threads that meet there: the warp on the diagonal block and two that follow it.
-constexpr int k_told_threads = 3 * 32;
-
-/// After columns 2 m and 2 m + 1.
-__device__ __forceinline__ void tell_columns(int first, int m) {
+/// After columns 2 m and 2 m + 1 of a diagonal block.
+__device__ __forceinline__ void tell_columns(Message (&told)[k_told], int m) {
   constexpr int turns = k_told_columns / 2;
-  if (m % turns == turns - 1) tell(first + m / turns, k_told_threads);
+  if (m % turns == turns - 1) tell(told[m / turns]);
 }
-/// Before columns 2 m and 2 m + 1.
-__device__ __forceinline__ void await_columns(int first, int m) {
+/// Before columns 2 m and 2 m + 1 of the diagonal block at `base`.
+__device__ __forceinline__ void await_columns(Message (&told)[k_told], int base, int m) {
   constexpr int turns = k_told_columns / 2;
-  if (m % turns == 0) wait_until_told(first + m / turns, k_told_threads);
+  if (m % turns == 0) wait_until_told(told[m / turns], base / k_side);
 }
 
 /// The diagonal block of C that `factor_triangles` works with, whole: below the diagonal blocks
@@ -77,7 +68,7 @@ __device__ __forceinline__ void factor_cholesky(GramShared& shared, int base, in
       const double inverse = quotient(1, pivot);
       if (lane == 0) shared.inverse_pivot[base + j] = inverse;
     }
-    tell_columns(k_c_barrier, m);
+    tell_columns(shared.c_told, m);
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) g[k] = g[k + 1];
   }
@@ -115,8 +106,7 @@ __device__ __forceinline__ void factor_triangles(GramShared& shared, int base, i
       const double inverse = quotient(1, d);
       if (lane == 0) shared.inverse[base + j] = inverse;
     }
-    tell_columns(k_row_barrier, m);
-    tell_columns(k_column_barrier, m);
+    tell_columns(shared.l_told, m);
 #pragma unroll
     for (int k = 0; k + 1 < k_half_side; ++k) x[k] = x[k + 1];
   }
@@ -159,7 +149,7 @@ __device__ __forceinline__ void follow_cholesky(GramShared& shared, int base, in
     x[j] = works ? shared.weights[base + j][swizzled(base + j, c)] : 0;
   }
   substitute(
-      x, shared.by_c, [](int m) { await_columns(k_c_barrier, m); },
+      x, shared.by_c, [&](int m) { await_columns(shared.c_told, base, m); },
       [&](int j) { return shared.inverse_pivot[base + j]; },
       [&](int j, double x_j, double inverse) {
         if (works) shared.weights[base + j][swizzled(base + j, c)] = x_j;
@@ -178,7 +168,7 @@ __device__ __forceinline__ void follow_rows(GramShared& shared, int base, int c)
 #pragma unroll
   for (int j = 0; j < k_side; ++j) x[j] = works ? shared.mixed[base + j][c] : 0;
   substitute(
-      x, shared.by_l, [](int m) { await_columns(k_row_barrier, m); },
+      x, shared.by_l, [&](int m) { await_columns(shared.l_told, base, m); },
       [&](int j) {
         const int row = base + j;
         const double unscaled = works ? shared.weights[row][swizzled(row, c)] : 0;
@@ -206,7 +196,7 @@ __device__ __forceinline__ void follow_columns(GramShared& shared, int base, int
     x[j] = works && below ? shared.mixed[i][base + j] : i == base + j;
   }
   substitute(
-      x, shared.by_y, [](int m) { await_columns(k_column_barrier, m); },
+      x, shared.by_y, [&](int m) { await_columns(shared.l_told, base, m); },
       [&](int j) { return shared.inverse[base + j]; },
       [&](int j, double x_j, double inverse) {
         double* to = below ? &shared.mixed[works ? i : 0][base + j]

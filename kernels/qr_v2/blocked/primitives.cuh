@@ -23,14 +23,9 @@ __device__ __forceinline__ T& shared_as() {
 
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
-/// Warps of a block that meet at barrier `id`, 1 to 15, `threads` threads in all: those that tell
-/// go on at once, those that wait see what the others wrote before.
-__device__ __forceinline__ void tell(int id, int threads) {
+/// Warps of a block, `threads` threads in all, that meet at barrier `id`, 1 to 15.
+__device__ __forceinline__ void part_barrier(int id, int threads) {
   __syncwarp();  // the aligned form wants the warp converged
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void wait_until_told(int id, int threads) {
-  __syncwarp();
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 /// A block barrier that tells every thread whether any of them brought `claim`.
@@ -38,6 +33,36 @@ __device__ __forceinline__ bool block_any(bool claim) { return __syncthreads_or(
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+/// What one warp tells others of its block, again and again: an mbarrier in shared memory. Every
+/// lane tells, because compute-sanitizer does not see that what one lane says holds for its warp.
+using Message = std::uint64_t;
+/// By one thread; a block barrier must follow.
+__device__ __forceinline__ void prepare_message(Message& message) {
+  asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(shared_address(&message)) : "memory");
+}
+/// By all lanes of the warp, which go on at once.
+__device__ __forceinline__ void tell(Message& message) {
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(
+                   shared_address(&message))
+               : "memory");
+}
+/// Until it was told more than `turn` times, and at most once more; sees what was written before.
+__device__ __forceinline__ void wait_until_told(Message& message, int turn) {
+  std::uint32_t told = 0;
+  while (told == 0) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define KBENCH_MBARRIER_WAIT "mbarrier.try_wait.parity.shared.b64 told, [%1], %2;\n"
+#else
+#define KBENCH_MBARRIER_WAIT "mbarrier.test_wait.parity.shared.b64 told, [%1], %2;\n"
+#endif
+    asm volatile("{\n.reg .pred told;\n" KBENCH_MBARRIER_WAIT "selp.u32 %0, 1, 0, told;\n}"
+                 : "=r"(told)
+                 : "r"(shared_address(&message)), "r"(turn & 1)
+                 : "memory");
+#undef KBENCH_MBARRIER_WAIT
+  }
 }
 
 /// All threads of all blocks of the cluster; orders their shared-memory accesses.
