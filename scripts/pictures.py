@@ -6,10 +6,12 @@
 docs/pictures/terminal.svg is what `kbench report RESULTS.json` prints on a terminal, character by
 character; docs/pictures/report.png is the page that it writes with `-o`, as a headless Chromium
 draws it (chromium-headless-shell, or the one that KBENCH_BROWSER names). pngquant makes the second
-one small where it is installed.
+one small where it is installed. docs/pictures/trace.svg is the Chrome trace TRACE, a row for each of
+its tracks.
 """
 import fcntl
 import html
+import json
 import os
 import pty
 import re
@@ -22,6 +24,7 @@ import termios
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = "docs/measurements/2026-12-01-h200/leaderboard-qr_v2-blocked.json"
+TRACE = "docs/traces/qr_v2-blocked-4x352.json"
 COLUMNS = 126
 PAGE_SIZE = "1500,2400"
 STYLES = {"1": "font-weight:bold", "2": "fill:#6a737d", "31": "fill:#b31d28",
@@ -78,6 +81,54 @@ def svg_of(text):
             + "\n".join(body) + "\n</svg>\n")
 
 
+def short_name(event):
+    """A kernel without its types; other events as they are called."""
+    name = event["name"].removeprefix("flush: ").removeprefix("void ")
+    name = re.sub(r"\(anonymous namespace\)::", "", name)
+    name = re.split(r"[<(]", name)[0].split("::")[-1]
+    return ("flush: " if event["cat"] == "flush" else "") + name
+
+
+def svg_of_trace(events):
+    fills = ["#9ec5fe", "#a3d9a5", "#ffd58a", "#e0b3f0", "#f5b5b0", "#c9d1d9"]
+    left, width, height, bar = 215, 1000, 34, 22
+    names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in events
+             if e["ph"] == "M" and e["name"] == "thread_name"}
+    bars = [e for e in events if e["ph"] == "X"]
+    tracks = sorted({(e["pid"], e["tid"]) for e in bars})
+    end = max(e["ts"] + e["dur"] for e in bars)
+    kinds = list(dict.fromkeys(short_name(e) for e in bars if e["cat"] in ("kernel", "flush")))
+    fill = {kind: fills[k % len(fills)] for k, kind in enumerate(kinds)}
+    bottom = 40 + len(tracks) * height
+    body = []
+    for tick in range(0, int(end) + 1, 50):
+        x = left + tick / end * width
+        body.append(f'<line x1="{x:.1f}" y1="24" x2="{x:.1f}" y2="{bottom}" stroke="#d8dee4"/>'
+                    f'<text x="{x:.1f}" y="18" text-anchor="middle">{tick} us</text>')
+    for row, track in enumerate(tracks):
+        y = 34 + row * height
+        body.append(f'<text x="12" y="{y + 15}">{html.escape(names[track])}</text>')
+        for event in (e for e in bars if (e["pid"], e["tid"]) == track):
+            x, long = left + event["ts"] / end * width, max(event["dur"] / end * width, 1)
+            name = short_name(event)
+            body.append(f'<rect x="{x:.1f}" y="{y}" width="{long:.1f}" height="{bar}" '
+                        f'fill="{fill.get(name, "#e6e9ed")}" stroke="#57606a" stroke-width="0.5">'
+                        f'<title>{html.escape(event["name"])}: {event["dur"]:.1f} us</title></rect>')
+            if event["cat"] not in ("kernel", "flush") and long > 8 * len(name):
+                body.append(f'<text x="{x + 5:.1f}" y="{y + 15}">{html.escape(name)}</text>')
+    x = left
+    for kind in kinds:
+        body.append(f'<rect x="{x}" y="{bottom + 10}" width="14" height="14" fill="{fill[kind]}" '
+                    f'stroke="#57606a" stroke-width="0.5"/>'
+                    f'<text x="{x + 20}" y="{bottom + 22}">{html.escape(kind)}</text>')
+        x += 50 + 8 * len(kind)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} '
+            f'{bottom + 36}" font-family="ui-monospace, Menlo, Consolas, \'DejaVu Sans Mono\', '
+            'monospace" font-size="13" fill="#1f2328">\n'
+            '<rect width="100%" height="100%" rx="6" fill="#f6f8fa" stroke="#d0d7de"/>\n'
+            + "\n".join(body) + "\n</svg>\n")
+
+
 def page_picture(kbench, png):
     browser = os.environ.get("KBENCH_BROWSER", "chromium-headless-shell")
     with tempfile.TemporaryDirectory() as folder:
@@ -103,6 +154,10 @@ def main():
     shown = "$ kbench report " + RESULTS + "\n" + on_terminal([kbench, "report", RESULTS])
     with open(os.path.join(pictures, "terminal.svg"), "w", encoding="utf-8") as file:
         file.write(svg_of(shown))
+    with open(os.path.join(ROOT, TRACE), encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    with open(os.path.join(pictures, "trace.svg"), "w", encoding="utf-8") as file:
+        file.write(svg_of_trace(events))
     page_picture(kbench, os.path.join(pictures, "report.png"))
 
 
