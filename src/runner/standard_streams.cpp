@@ -20,24 +20,39 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-ssize_t put_into_outlet(void* outlet, const char* bytes, std::size_t size) {
-  static_cast<Outlet*>(outlet)->put({bytes, size});
+/// Below one C stream of ours. Neither is ever closed: a library in this process, such as a
+/// profiler's, may have kept the stream and flush it at exit.
+struct Sink {
+  Outlet* outlet;  // null: straight to the descriptor
+  int fd;
+  std::FILE* stream;
+};
+Sink out_sink{nullptr, STDOUT_FILENO, nullptr}, err_sink{nullptr, STDERR_FILENO, nullptr};
+
+ssize_t put_into_sink(void* at, const char* bytes, std::size_t size) {
+  const Sink& sink = *static_cast<Sink*>(at);
+  if (sink.outlet == nullptr) return std::max<ssize_t>(write(sink.fd, bytes, size), 0);
+  sink.outlet->put({bytes, size});
   return static_cast<ssize_t>(size);
 }
 
 /// A C stream that writes into `outlet`; `plain` where the C library has no memory for one.
-std::FILE* stream_over(Outlet& outlet, std::FILE* plain, int buffering) {
-  cookie_io_functions_t functions{};
-  functions.write = put_into_outlet;
-  std::FILE* stream = fopencookie(&outlet, "w", functions);
-  if (stream == nullptr) return plain;
-  std::setvbuf(stream, nullptr, buffering, BUFSIZ);
-  return stream;
+std::FILE* stream_over(Sink& sink, Outlet& outlet, std::FILE* plain, int buffering) {
+  if (sink.stream == nullptr) {
+    cookie_io_functions_t functions{};
+    functions.write = put_into_sink;
+    sink.stream = fopencookie(&sink, "w", functions);
+    if (sink.stream == nullptr) return plain;
+    std::setvbuf(sink.stream, nullptr, buffering, BUFSIZ);
+  }
+  sink.outlet = &outlet;
+  return sink.stream;
 }
 
-void give_back(std::FILE*& stream, std::FILE* before) {
+void give_back(Sink& sink, std::FILE*& stream, std::FILE* before) {
   if (stream == before) return;
-  std::fclose(stream);
+  std::fflush(stream);
+  sink.outlet = nullptr;
   stream = before;
 }
 
@@ -45,13 +60,13 @@ void give_back(std::FILE*& stream, std::FILE* before) {
 
 StandardStreams::StandardStreams()
     : out_(STDOUT_FILENO), err_(STDERR_FILENO), before_out_(stdout), before_err_(stderr) {
-  stdout = stream_over(out_, before_out_, _IOFBF);
-  stderr = stream_over(err_, before_err_, _IONBF);
+  stdout = stream_over(out_sink, out_, before_out_, _IOFBF);
+  stderr = stream_over(err_sink, err_, before_err_, _IONBF);
 }
 
 StandardStreams::~StandardStreams() {
-  give_back(stdout, before_out_);
-  give_back(stderr, before_err_);
+  give_back(out_sink, stdout, before_out_);
+  give_back(err_sink, stderr, before_err_);
 }
 
 void StandardStreams::finish(double patience_s, Watch* watch) {

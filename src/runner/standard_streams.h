@@ -15,7 +15,8 @@ class StandardStreams {
   StandardStreams();
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
-  /// Gives the C library its own streams back. What is still held is lost.
+  /// Gives the C library its own streams back. What is still held is lost. Whoever kept the value
+  /// that `stdout` had may go on writing to it: that reaches the descriptor at once.
   ~StandardStreams();
 
   /// Waits while readers take what is held: at most `patience_s` seconds without progress, and one

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "catch.h"
 #include "kbench_process.h"
 #include "runner/fd.h"
+#include "runner/standard_streams.h"
 
 using namespace kbench;
 
@@ -144,4 +146,33 @@ TEST_CASE("a stdout that nobody reads ends with a note, and TERM still ends the 
   CHECK_THAT(outcome.err, ContainsSubstring("lines of stdout are left out (nobody read them in "
                                             "time); read stdout, or take the results from "
                                             "`--json`\n"));
+}
+
+// A profiler's library does so: it flushes at exit the `stdout` that it found when it was loaded.
+TEST_CASE("whoever kept the stream of a run may write to it when the run is over") {
+  Channel channel = make_pipe();
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(channel.write.get(), STDOUT_FILENO);
+    std::FILE* kept = nullptr;
+    {
+      StandardStreams streams;
+      kept = stdout;
+      std::fputs("in the run\n", kept);
+      streams.finish(1, nullptr);
+    }
+    std::fputs("behind it\n", kept);
+    std::fflush(kept);
+    _exit(stdout == kept ? 1 : 0);
+  }
+  channel.write = Fd();
+  std::string text;
+  std::array<char, 256> bytes;
+  for (ssize_t count = 0; (count = read(channel.read.get(), bytes.data(), bytes.size())) > 0;) {
+    text.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(text == "in the run\nbehind it\n");
 }
