@@ -70,10 +70,11 @@ int limit_from(const char* variable, int most) {
   return text == nullptr ? most : std::clamp(std::atoi(text), 0, most);
 }
 
-/// KBENCH_QR_LOOK_AHEAD: 0 for no n, 1 for any; unset, those for which it measured faster.
-int look_ahead_from() {
-  const char* text = std::getenv("KBENCH_QR_LOOK_AHEAD");
-  if (text == nullptr) return blocked::k_look_ahead_from;
+/// From which n on: 0 in the variable for no n, 1 for any; unset, those for which it measured
+/// faster.
+int threshold_from(const char* variable, int measured) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return measured;
   return std::atoi(text) == 0 ? std::numeric_limits<int>::max() : 0;
 }
 
@@ -113,6 +114,7 @@ cudaError_t enqueue_one(const Plan& plan, Launch launch, const Buffers& buffers,
   blocked::LeftoverTask leftover{launch.panel, launch.apply};
   void* task[] = {launch.step == blocked::Step::leftover ? static_cast<void*>(&leftover)
                   : launch.step == blocked::Step::apply  ? static_cast<void*>(&launch.apply)
+                  : launch.step == blocked::Step::cross  ? static_cast<void*>(&launch.cross)
                                                          : static_cast<void*>(&launch.panel)};
   return cudaLaunchKernelExC(&config, launch.kernel, task);
 }
@@ -149,14 +151,15 @@ cudaError_t enqueue(const Plan& plan, const Buffers& buffers, const Branches& br
   return cudaSuccess;
 }
 
-/// Panels ahead have the highest priority, so that they find their multiprocessors before an apply
-/// fills them.
+/// Panels ahead, and the strips that they wait for, have the highest priority, so that they find
+/// their multiprocessors before an apply fills them.
 cudaError_t make_sides(Branches& branches) {
   int least = 0, greatest = 0;
   cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
   for (int side = 1; side < blocked::k_branches && error == cudaSuccess; ++side) {
+    const bool urgent = side == blocked::k_ahead || side == blocked::k_strip;
     error = cudaStreamCreateWithPriority(&branches.stream[side], cudaStreamNonBlocking,
-                                         side == blocked::k_ahead ? greatest : least);
+                                         urgent ? greatest : least);
   }
   if (error == cudaSuccess) {
     error = cudaEventCreateWithFlags(&branches.event, cudaEventDisableTiming);
@@ -199,7 +202,8 @@ int create(const kbench_call* shapes, void** state) {
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
   const blocked::Limits limits{limit_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
                                limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
-                               look_ahead_from()};
+                               threshold_from("KBENCH_QR_LOOK_AHEAD", blocked::k_look_ahead_from),
+                               threshold_from("KBENCH_QR_PAIRS", blocked::k_pairs_from)};
   auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
   if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);

@@ -31,6 +31,8 @@ void run(const blocked::Plan& plan, blocked::Launch launch, const blocked::Buffe
       return run_as(launch.panel);
     case blocked::Step::apply:
       return run_as(launch.apply);
+    case blocked::Step::cross:
+      return run_as(launch.cross);
     case blocked::Step::leftover:
       return run_as(blocked::LeftoverTask{launch.panel, launch.apply});
   }
@@ -42,35 +44,38 @@ blocked::Plan plan_of(std::int64_t batch, std::int64_t n, const EmulatedFacts& f
                             {facts.multiprocessors, shared_per_multiprocessor, reserved,
                              shared_per_block, facts.clusters, facts.fast_double},
                             {blocked::k_max_ranks, blocked::k_max_apply_ranks,
-                             facts.look_ahead ? 0 : std::numeric_limits<int>::max()});
+                             facts.look_ahead ? 0 : std::numeric_limits<int>::max(),
+                             facts.pairs ? 0 : std::numeric_limits<int>::max()});
 }
 
-/// What a launch touches: columns of the factor, and the reflectors, T and marks of a copy.
+/// What a launch touches: columns of the factor, and of the workspace the reflectors, T and marks
+/// of its copies, a bit each, and S, the bit behind them.
 struct Touched {
   int begin, end;  // columns, read and written
-  int copy;
-  bool writes_copy;
+  unsigned reads, writes;
   bool marked, settled;  // which matrices
 };
 
-Touched touched_by(const blocked::Launch& launch) {
-  const int column = launch.panel.column;
+Touched touched_by(const blocked::Plan& plan, const blocked::Launch& launch) {
+  const unsigned own = 1u << launch.copy, second = 1u << launch.second_copy;
+  const unsigned s = 1u << blocked::copies(plan);
   const bool some = launch.uses_flags && launch.step != blocked::Step::gram_panel;
-  const bool apply = launch.step == blocked::Step::apply;
-  const bool settled = apply && launch.apply.settled;
+  if (launch.step == blocked::Step::cross) return {0, 0, own | second, s, true, true};
+  if (launch.step == blocked::Step::apply) {
+    const bool settled = launch.apply.settled;
+    return {launch.apply.begin, launch.apply.end, launch.of_pair ? own | second | s : own, 0,
+            !some || !settled,  !some || settled};
+  }
+  const int column = launch.panel.column;
   const int width = launch.step == blocked::Step::panel ? blocked::k_panel : blocked::k_block;
-  return {apply ? launch.apply.begin : column,
-          apply ? launch.apply.end : column + width,
-          launch.copy,
-          !apply,
-          !some || !settled,
-          !some || settled};
+  return {column, column + width, own, own, true, !some};
 }
 
 bool disturb(const Touched& x, const Touched& y) {
   const bool matrices = (x.marked && y.marked) || (x.settled && y.settled);
   const bool columns = x.begin < y.end && y.begin < x.end;
-  return matrices && (columns || (x.copy == y.copy && (x.writes_copy || y.writes_copy)));
+  const bool space = ((x.writes & (y.reads | y.writes)) | (x.reads & y.writes)) != 0;
+  return matrices && (columns || space);
 }
 
 double norm1(const Matrix& x, std::int64_t n) {
@@ -127,10 +132,16 @@ Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::i
 }
 
 std::string unordered_launches(std::int64_t batch, std::int64_t n, const EmulatedFacts& facts) {
-  const auto launches = plan_of(batch, n, facts).launches;
+  const blocked::Plan plan = plan_of(batch, n, facts);
+  const auto& launches = plan.launches;
   std::vector<std::vector<bool>> after(launches.size());  // [k][j]: k runs after j
   std::vector<std::size_t> last(blocked::k_branches, launches.size());
+  unsigned used = blocked::bit_of(blocked::k_updates);  // a call begins there
   for (std::size_t k = 0; k < launches.size(); ++k) {
+    if ((used & (blocked::bit_of(launches[k].branch) | launches[k].waits)) == 0) {
+      return std::to_string(k) + " begins a branch from nowhere";
+    }
+    used |= blocked::bit_of(launches[k].branch);
     after[k].assign(launches.size(), false);
     const auto needs = [&](int branch) {
       const std::size_t j = last[static_cast<std::size_t>(branch)];
@@ -144,7 +155,8 @@ std::string unordered_launches(std::int64_t batch, std::int64_t n, const Emulate
     }
     last[static_cast<std::size_t>(launches[k].branch)] = k;
     for (std::size_t j = 0; j < k; ++j) {
-      if (after[k][j] || !disturb(touched_by(launches[j]), touched_by(launches[k]))) continue;
+      if (after[k][j] || !disturb(touched_by(plan, launches[j]), touched_by(plan, launches[k])))
+        continue;
       return std::to_string(j) + " and " + std::to_string(k);
     }
   }

@@ -17,6 +17,7 @@ struct EmulatedFacts {
   bool clusters = true;
   bool fast_double = true;
   bool look_ahead = false;
+  bool pairs = false;
 };
 
 struct Factored {
@@ -29,7 +30,7 @@ Factored factor_emulated(const std::vector<float>& a, std::int64_t batch, std::i
                          const EmulatedFacts& facts, emulated::Order order);
 
 /// The first two launches that touch the same memory, one of them writing it, without an order
-/// between them; empty if there are none.
+/// between them, or one whose branch begins without waiting for any; empty if there are none.
 std::string unordered_launches(std::int64_t batch, std::int64_t n, const EmulatedFacts& facts);
 
 /// The gates of qr_v2 as fractions: scaled residual of matrix `index` over its limit (20 and 100).

@@ -174,16 +174,55 @@ TEST_CASE("panels ahead of the updates factor within the gates, in a copy of the
             factor_emulated(a, 1, n, {multiprocessors, true, true, true}, Order::backward);
         check_gates(a, factored, n);
         CHECK(any_doubt(factored) == equal);
+        CHECK(static_cast<int>(factored.doubtful.size()) == (n - 1) / 64);  // all but the last
       }
     }
   }
 }
 
+TEST_CASE("pairs of blocks are applied at once within the gates, looking ahead or not") {
+  // Few matrices share the rows of a strip; on one multiprocessor a block has them all.
+  for (const int multiprocessors : {132, 1}) {
+    for (const int n : {129, 193, 261, 332}) {
+      for (const bool equal : {false, true}) {
+        for (const bool look_ahead : {false, true}) {
+          CAPTURE(multiprocessors, n, equal, look_ahead);
+          std::vector<float> a = draw(n, 23);
+          if (equal) repeat_columns(a, n);
+          const EmulatedFacts facts{multiprocessors, true, true, look_ahead, true};
+          const Factored factored = factor_emulated(a, 1, n, facts, Order::lanes_backward);
+          check_gates(a, factored, n);
+          CHECK(any_doubt(factored) == equal);
+          CHECK(static_cast<int>(factored.doubtful.size()) == (n - 1) / 64);  // all but the last
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("pairs of blocks factor every kind of matrix") {
+  const int n = 212;
+  for (const Kind& kind : kinds()) {
+    CAPTURE(kind.name);
+    std::vector<float> a = draw(n, 29);
+    kind.shape(a, n);
+    check_gates(a, factor_emulated(a, 1, n, {132, true, true, false, true}, Order::forward), n);
+  }
+}
+
+TEST_CASE("a pair's wide apply in two parts is within the gates") {
+  const int n = 514;
+  const std::vector<float> a = draw(n, 31);
+  check_gates(a, factor_emulated(a, 1, n, {132, true, true, true, true}, Order::backward), n);
+}
+
 TEST_CASE("launches that touch the same memory have an order, looking ahead or not") {
-  for (const int n : {129, 193, 332, 2048, 4097, 4163}) {
+  for (const int n : {129, 193, 257, 332, 513, 2048, 4097, 4163}) {
     for (const bool look_ahead : {false, true}) {
-      CAPTURE(n, look_ahead);
-      CHECK(unordered_launches(2, n, {132, true, true, look_ahead}) == "");
+      for (const bool pairs : {false, true}) {
+        CAPTURE(n, look_ahead, pairs);
+        CHECK(unordered_launches(2, n, {132, true, true, look_ahead, pairs}) == "");
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
 // Applies a block reflector to the columns that follow it: C <- C - V T^T (V^T C), in place or
-// from the input matrix to the factor.
+// from the input matrix to the factor; or two of them, one after the other, as one.
 //
 // A warp owns 32 columns and keeps the transposed products in registers: the accumulators of
 // (V^T C)^T have the layout in which the next product takes its left operand, so nothing but the
@@ -39,17 +39,27 @@ struct Applier {
   const Chunks& chunks;
   float* parts;  // [warp][K][32], also read by the other blocks of the cluster
   int lane, warp, column_group, row_group, rank;
-  const float* block;  // T
+  std::int64_t matrix;
 
-  /// T as BF16 pairs; what lies below its diagonal blocks is never read.
-  __device__ __forceinline__ void fetch_factor() const {
+  /// T, of a pair all three of Products::k_factors, as BF16 pairs; what lies below the diagonal
+  /// blocks of a T is never read.
+  __device__ __forceinline__ void fetch_factors() const {
+    constexpr int width = Math::k_width, units = width * width / 4;
+#pragma unroll
+    for (int which = 0; which < Math::k_factors; ++which) {
+      const float* from = (which == 0   ? task.block
+                           : which == 1 ? task.cross
+                                        : task.second_block) +
+                          matrix * k_factor_elements;
+      auto& factor = shared.factors[which];
 #pragma unroll 4
-    for (int k = warp * 32 + lane; k < K * K / 4; k += Chunks::k_threads) {
-      const int row = k / (K / 4), column = k % (K / 4) * 4;
-      const float4 four = *reinterpret_cast<const float4*>(&block[row * k_block + column]);
-      const BfPair left = split(four.x, four.y), right = split(four.z, four.w);
-      *reinterpret_cast<uint2*>(&shared.factor[0][row][column]) = {left.high, right.high};
-      *reinterpret_cast<uint2*>(&shared.factor[1][row][column]) = {left.low, right.low};
+      for (int k = warp * 32 + lane; k < units; k += Chunks::k_threads) {
+        const int row = k / (width / 4), column = k % (width / 4) * 4;
+        const float4 four = *reinterpret_cast<const float4*>(&from[row * k_block + column]);
+        const BfPair left = split(four.x, four.y), right = split(four.z, four.w);
+        *reinterpret_cast<uint2*>(&factor[0][row][column]) = {left.high, right.high};
+        *reinterpret_cast<uint2*>(&factor[1][row][column]) = {left.low, right.low};
+      }
     }
   }
 
@@ -58,7 +68,7 @@ struct Applier {
   __device__ __forceinline__ unsigned project(const Feed& feed, Product& product,
                                               float lift) const {
     unsigned seen = 0;
-    const auto add = [&](const float4* tile, const std::uint16_t* row) {
+    const auto add = [&](const float4* tile, const std::uint16_t* row, const auto& fetch) {
       Tile c;
       Chunks::take_tile(c, tile);
 #pragma unroll
@@ -67,7 +77,7 @@ struct Applier {
 #pragma unroll
         for (int k = 0; k < 16; ++k) c[k] *= lift;
       }
-      Math::project(product, c, row);
+      Math::project(product, c, row, fetch);
     };
     chunks.template for_each<true>(feed, Math::project_place(lane), add);
     return magnitude(__uint_as_float(seen));
@@ -77,10 +87,10 @@ struct Applier {
   __device__ __forceinline__ void update(const Feed& feed, const Operand& weights,
                                          float down) const {
     auto target = chunks.target_of(chunks.count - 1);
-    const auto add = [&](const float4* tile, const std::uint16_t* row) {
+    const auto add = [&](const float4* tile, const std::uint16_t* row, const auto& fetch) {
       Tile c;
       Chunks::take_tile(c, tile);
-      Math::update(c, weights, down, row);
+      Math::update(c, weights, down, row, fetch);
       chunks.store_tile(c, target, -1);
     };
     chunks.template for_each<false>(feed, Math::update_place(lane), add);
@@ -211,7 +221,7 @@ struct Applier {
   /// strip ahead one barrier serves both; else a strip that is to be lifted needs no sum.
   __device__ __forceinline__ unsigned project_all(Product& product, float lift) const {
     const Feed feed = chunks.template start<true>();
-    if (Ahead && lift == 1) fetch_factor();  // beside the first copies
+    if (Ahead && lift == 1) fetch_factors();  // beside the first copies
 #pragma unroll
     for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
     note_largest(project(feed, product, lift));
@@ -243,19 +253,19 @@ struct Applier {
       if constexpr (Ahead) {
         feed = chunks.template start<false>();
       } else {
-        fetch_factor();
+        fetch_factors();
       }
-      Operand operand;
-      Math::as_operand(operand, product, 1);
       if constexpr (!Ahead) block_barrier();
-      Product weighted = {};
-      Math::weigh(weighted, operand, shared.factor, lane);
+      typename Math::Factor factors[Math::k_factors];
+#pragma unroll
+      for (int which = 0; which < Math::k_factors; ++which) factors[which] = shared.factors[which];
+      Operand weights;
+      Math::find_weights(weights, product, factors, lane);
       if constexpr (!Ahead) {
         block_barrier();  // the ring lies over T
         feed = chunks.template start<false>();
       }
-      Math::as_operand(operand, weighted, -1);
-      update(feed, operand, 1 / lift);
+      update(feed, weights, 1 / lift);
     }
     if (task.ranks > 1) cluster_barrier();  // no block leaves while another may read its memory
   }
@@ -289,16 +299,24 @@ __device__ __forceinline__ void apply_strip(const ApplyTask& task, std::int64_t 
       task.begin + (strip * CG + warp % CG) * k_warp_columns,
       task.source + matrix * n * n,
       task.factor + matrix * n * n,
-      task.reflectors + matrix * reflector_elements(n)};
+      task.reflectors + matrix * reflector_elements(n),
+      K > k_block ? task.second_reflectors + matrix * reflector_elements(n) : nullptr};
   const Applier<K, CG, RG, Vector, Ahead> applier{
-      task,      shared,    chunks, reinterpret_cast<float*>(&shared.ring), thread % 32, warp,
-      warp % CG, warp / CG, rank,   task.block + matrix * k_factor_elements};
+      task,        shared, chunks,    reinterpret_cast<float*>(&shared.ring),
+      thread % 32, warp,   warp % CG, warp / CG,
+      rank,        matrix};
   applier.run();
 }
 
+/// Blocks that a multiprocessor has registers for. A warp of a pair keeps twice as many products.
+template <int K, int RG, bool Ahead>
+constexpr int k_residents = Ahead         ? 8 / RG
+                            : K > k_block ? 2
+                                          : 3;
+
 /// Grid: batch x strips x ranks blocks, the ranks of a strip forming a cluster.
 template <int K, int CG, int RG, bool Vector, bool Ahead>
-__global__ void __launch_bounds__(CG* RG * 32, Ahead ? 8 / RG : 3)
+__global__ void __launch_bounds__(CG* RG * 32, k_residents<K, RG, Ahead>)
     apply_block(const ApplyTask task) {
   const std::int64_t strip = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
   const std::int64_t matrix = strip / task.strips;

@@ -16,13 +16,17 @@ namespace blocked {
 template <int RG>
 constexpr int k_stages = RG == 1 ? 5 : 3;
 
-/// What one apply launch works on: columns [begin, end) of rows [row, n) of every matrix.
+/// What one apply launch works on: columns [begin, end) of rows [row, n) of every matrix, by one
+/// block of reflectors or by a pair of them.
 struct ApplyTask {
-  const float* source;              // [batch, n, n] row-major
-  float* factor;                    // [batch, n, n] row-major, may be `source`
-  const std::uint16_t* reflectors;  // [batch, n, k_reflector_pitch]
-  const float* block;               // [batch, k_block, k_block]: T
-  const int* doubtful;              // [batch]: as in PanelTask
+  const float* source;                     // [batch, n, n] row-major
+  float* factor;                           // [batch, n, n] row-major, may be `source`
+  const std::uint16_t* reflectors;         // [batch, n, k_reflector_pitch]
+  const float* block;                      // [batch, k_block, k_block]: T
+  const std::uint16_t* second_reflectors;  // of a pair: those of its second block, whose rows begin
+  const float* second_block;               // k_block below `row`, and its T
+  const float* cross;                      // [batch, k_block, k_block]: S = V_1^T V_2
+  const int* doubtful;                     // [batch]: as in PanelTask
   int n;
   int row;
   int begin, end;
@@ -34,9 +38,10 @@ struct ApplyTask {
 
 template <int K, int RG>
 using ReflectorRing = std::uint16_t[k_stages<RG>][RG * k_tile_rows][padded(2 * K)];
-/// Both: high parts, then low.
+/// Both: high parts, then low; see Products::k_factors.
 template <int K>
-using FactorPairs = std::uint16_t[2][K][padded(K)];
+using FactorPairs =
+    std::uint16_t[Products<K>::k_factors][2][Products<K>::k_width][padded(Products<K>::k_width)];
 
 /// What one block shares, before the slots of C. Between the passes T, and before it the parts of
 /// the product, lie over the ring; in the strip ahead T has a place of its own, where it is from
@@ -46,13 +51,13 @@ struct ApplyShared {
   alignas(16) unsigned largest[CG * RG];
   union {
     ReflectorRing<K, RG> ring;
-    FactorPairs<K> factor;
+    FactorPairs<K> factors;
   };
 };
 template <int K, int CG, int RG>
 struct ApplyShared<K, CG, RG, true> {
   alignas(16) unsigned largest[CG * RG];
-  FactorPairs<K> factor;
+  FactorPairs<K> factors;
   ReflectorRing<K, RG> ring;
 };
 template <int CG, int RG>
@@ -87,7 +92,7 @@ struct ApplyChunks {
   int column;        // this warp's first
   const float* source;
   float* factor;
-  const std::uint16_t* reflectors;
+  const std::uint16_t *reflectors, *second_reflectors;
 
   /// A lane's rows of a tile are its first one and those 1, 8 and 9 below it.
   __device__ __forceinline__ static constexpr int below(int k) { return k % 2 + k / 2 * 8; }
@@ -112,6 +117,7 @@ struct ApplyChunks {
     float4 *even, *odd;               // where its units of C go in slot 0, by turns
     std::uint16_t* ring;              // where those of the reflectors go in stage 0
     int rows, lines;                  // left in the matrix from the first units on
+    int before;                       // lines above the first one that counts
     int step, slot;
   };
   template <bool Upwards>
@@ -123,8 +129,11 @@ struct ApplyChunks {
     const int part = unit / (K / 8), place = unit % (K / 8) * 8;
     Feed feed;
     feed.tile = source + static_cast<std::int64_t>(row) * task.n + left;
-    feed.reflectors = reflectors + static_cast<std::int64_t>(start + line) * k_reflector_pitch +
-                      part * k_block + place;
+    const bool second = K > k_block && place >= k_block;
+    feed.reflectors = (second ? second_reflectors : reflectors) +
+                      static_cast<std::int64_t>(start + line) * k_reflector_pitch + part * k_block +
+                      place % k_block;
+    feed.before = second ? task.row + k_block - start - line : -task.n;  // none, nor further up
     feed.even = own_unit(lane / 8, lane % 8);
     feed.odd = own_unit(lane / 8 + 4, lane % 8);
     feed.ring = pinned(&shared.ring[0][line][part * K + place]);
@@ -165,13 +174,14 @@ struct ApplyChunks {
     }
   }
 
-  /// Starts the copy of a chunk's reflectors; rows below the matrix become zero.
+  /// Starts the copy of a chunk's reflectors; rows below the matrix, and those above a second
+  /// block, become zero.
   __device__ __forceinline__ void fetch_reflectors(const Feed& feed, int stage) const {
     std::uint16_t* to = feed.ring + stage * (k_chunk_rows * k_pitch);
 #pragma unroll
     for (int line = 0; line < k_chunk_rows; line += k_line_step) {
-      copy_async(to + line * k_pitch, feed.reflectors + line * k_reflector_pitch,
-                 feed.lines > line);
+      const bool inside = feed.lines > line && (K <= k_block || feed.before <= line);
+      copy_async(to + line * k_pitch, feed.reflectors + line * k_reflector_pitch, inside);
     }
   }
 
@@ -187,6 +197,7 @@ struct ApplyChunks {
       feed.reflectors += rows * k_reflector_pitch;
       feed.rows -= rows;
       feed.lines -= rows;
+      feed.before -= rows;
       feed.slot = next_slot<Upwards>(feed.slot);
     }
     ++feed.step;
@@ -202,8 +213,9 @@ struct ApplyChunks {
     return feed;
   }
 
-  /// Calls work(tile, row) for every chunk, upwards or downwards: this lane's first unit of C, and
-  /// its place, `place` within a tile's reflectors. `feed`: of a pass that was started.
+  /// Calls work(tile, row, fetch) for every chunk, upwards or downwards: this lane's first unit of
+  /// C, its place, `place` within a tile's reflectors, and what starts the copies of a later chunk,
+  /// to be called once. `feed`: of a pass that was started.
   template <bool Upwards, class Work>
   __device__ __forceinline__ void for_each(Feed feed, int place, const Work& work) const {
     constexpr int stages = k_stages<RG>;
@@ -214,8 +226,8 @@ struct ApplyChunks {
     for (int left = count; left > 0; --left) {
       copy_wait<stages - 2>();
       block_barrier();  // the stage has arrived, and the one before it is no longer read
-      fetch<Upwards>(feed, freed);
-      work(tile + slot * k_slot_units, row + stage * (k_chunk_rows * k_pitch));
+      work(tile + slot * k_slot_units, row + stage * (k_chunk_rows * k_pitch),
+           [&] { fetch<Upwards>(feed, freed); });
       freed = stage;
       stage = stage + 1 == stages ? 0 : stage + 1;
       slot = next_slot<Upwards>(slot);

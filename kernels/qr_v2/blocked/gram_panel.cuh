@@ -145,6 +145,7 @@ __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int co
 }
 
 constexpr int k_tail_units = 16 * (k_block / 4);  // of four columns: 16 rows of a warp
+static_assert(k_gram_stage_bytes <= k_wide_gram_warps * k_tail_units * sizeof(float4));
 
 /// Shared memory of a panel: where it has a multiprocessor for itself, the rows of the tail that
 /// its warps work on follow the rest.

@@ -61,9 +61,17 @@ __device__ __forceinline__ int swizzled(int row, int column) {
 }
 
 constexpr int k_stage_rows = 64;
-constexpr int k_gram_stages = 4;  // of rows of the panel; they lie over `sums` and `weights`
-static_assert(k_gram_stages * k_stage_rows * k_block * sizeof(float) <=
-              offsetof(GramShared, mixed));
+constexpr int k_gram_stages = 4;  // of rows of the panel
+constexpr int k_gram_stage_bytes = k_gram_stages * k_stage_rows * k_block * sizeof(float);
+static_assert(k_gram_stage_bytes <= offsetof(GramShared, mixed));
+
+/// Where the stages lie: behind the rest, where the rows of the tail come later, or, where two
+/// panels share a multiprocessor, over `sums` and `weights`. In a cluster other blocks store into
+/// `weights`.
+template <int Warps>
+__device__ __forceinline__ float4* gram_stages(GramShared& shared) {
+  return reinterpret_cast<float4*>(&shared + (Warps > k_gram_warps ? 1 : 0));
+}
 
 /// Where four neighbouring columns of a staged row lie: the eight lanes that read together, two
 /// such units of four rows, meet no bank twice.
@@ -247,7 +255,7 @@ __device__ __forceinline__ void sum_gram(GramShared& shared, const GramWalk& wal
   constexpr int threads = Warps * 32, splits = Warps / 2;
   const int thread = team.warp * 32 + team.lane, split = team.warp / 2;
   const bool outer = gram_half(team.warp) == 0;
-  auto* ring = reinterpret_cast<float4*>(&shared);
+  float4* ring = gram_stages<Warps>(shared);
   GramFeed<threads> feed(walk, ring, thread);
 #pragma unroll 1
   for (int stage = 0; stage < k_gram_stages - 1; ++stage) feed.fetch(stage);

@@ -9,8 +9,9 @@
 
 namespace blocked {
 
-constexpr int k_panel = 32;  // columns factored by one panel launch
-constexpr int k_block = 64;  // columns whose reflectors are applied together: two panels
+constexpr int k_panel = 32;          // columns factored by one panel launch
+constexpr int k_block = 64;          // columns of a block reflector: two panels
+constexpr int k_pair = 2 * k_block;  // reflectors of two blocks that a wide apply takes at once
 
 /// Reflectors of the current block, one row per matrix row: k_block high parts, k_block low parts.
 constexpr int k_reflector_pitch = 2 * k_block;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cross.cuh"
 #include "gram_panel.cuh"
 #include "leftover.cuh"
 #include "panel_tall.cuh"
@@ -31,11 +32,15 @@ constexpr int k_max_apply_ranks = 4;
 /// From this n on looking ahead measured faster; smaller n with so few matrices were not measured.
 constexpr int k_look_ahead_from = 2048;
 
+/// From this n on two blocks of reflectors to one wide apply measured faster.
+constexpr int k_pairs_from = 512;
+
 /// What a trial may change, by environment variables of the plug-in.
 struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
   int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
   int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
+  int pairs_from = k_pairs_from;            // n; by KBENCH_QR_PAIRS any or none
 };
 
 /// The device addresses of one call.
@@ -46,11 +51,12 @@ struct Buffers {
   void* workspace;
 };
 
-enum class Step { gram_panel, panel, apply, leftover };
+enum class Step { gram_panel, panel, apply, leftover, cross };
 
-/// What may run beside each other: the updates of the columns on the right; ahead of them the next
-/// panel; and what Gram panels leave over.
-constexpr int k_updates = 0, k_ahead = 1, k_exact = 2, k_branches = 3;
+/// What may run beside each other: the wide applies; ahead of them the next panel; the strip that
+/// it waits for; that of the panel after it; and what Gram panels leave over.
+constexpr int k_updates = 0, k_ahead = 1, k_strip = 2, k_second_strip = 3, k_exact = 4,
+              k_branches = 5;
 constexpr unsigned bit_of(int branch) { return 1u << branch; }
 
 /// One launch; its step says which task is used (a leftover step: both). The addresses are filled
@@ -62,9 +68,12 @@ struct Launch {
   bool uses_flags;   // works on, or marks, the matrices that a Gram panel leaves over
   int branch;        // launches of a branch run in turn, of different ones beside each other,
   unsigned waits;    // but not before all launches so far of these branches, a bit each
-  int copy;          // of the reflectors, factors and flags: panels ahead write the other one
+  int copy;          // of the reflectors, factors and flags: blocks take them in turn
+  int second_copy;   // of a pair: that of its second block
+  bool of_pair;      // an apply by the reflectors of both
   PanelTask panel;
   ApplyTask apply;
+  CrossTask cross;
   std::int64_t blocks;
   int threads;
   int ranks;
@@ -78,7 +87,6 @@ struct Plan {
   std::vector<Launch> launches;
 };
 
-constexpr int k_blocks_per_multiprocessor = 3;  // what apply_block's launch bounds ask for
 constexpr int k_rows_per_rank = k_panel_warps * 32 * 4;
 
 constexpr std::uint64_t round_up_256(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -105,10 +113,27 @@ inline bool looks_ahead(const Plan& plan) {
          plan.batch * k_max_ranks <= plan.device.multiprocessors && plan.n > 2 * k_block;
 }
 
-/// A matrix of one panel needs no workspace.
+/// Whether there are columns for a wide apply of pairs, and room for two blocks of it on a
+/// multiprocessor. Looking ahead, there are too few blocks for it to be faster.
+inline bool takes_pairs(const Plan& plan) {
+  constexpr int least =
+      apply_fixed_bytes<k_pair, 4, 1, false>(true) + k_stages<1> * k_chunk_bytes<4, 1>;
+  const int room = plan.device.shared_per_multiprocessor / k_residents<k_pair, 1, false> -
+                   plan.device.shared_reserved_per_block;
+  return plan.n >= plan.limits.pairs_from && plan.limits.gram_ranks > 0 &&
+         plan.device.fast_double && plan.n > 2 * k_block && room >= least && !looks_ahead(plan);
+}
+
+/// Reflectors, factors and flags are kept of so many blocks: of a pair, or of one block while the
+/// next one is factored.
+inline int copies(const Plan& plan) { return takes_pairs(plan) || looks_ahead(plan) ? 2 : 1; }
+inline int copy_of(const Plan& plan, int column) { return column / k_block % copies(plan); }
+
+/// The copies, then S of a pair. A matrix of one panel needs no workspace.
 inline std::uint64_t workspace_bytes(const Plan& plan) {
   if (plan.n <= k_panel) return 0;
-  return copy_bytes(plan) * (looks_ahead(plan) ? 2 : 1);
+  return copy_bytes(plan) * static_cast<std::uint64_t>(copies(plan)) +
+         (takes_pairs(plan) ? factor_bytes(plan) : 0);
 }
 
 template <bool Cluster>
@@ -219,26 +244,37 @@ struct ApplyLimits {
   int ranks, fewest, taken;
 };
 
-/// Blocks that share the rows of a strip: as many as let all strips be on the device at once while
-/// the limits allow.
-inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, const ApplyLimits& most) {
+/// The time of an apply, in passes of a block over one chunk, when `ranks` blocks share the rows of
+/// each strip: in every round of the device two passes and what a block does once, which for blocks
+/// that share is their exchange too. Beside a panel clusters do not find every place.
+inline std::int64_t apply_cost(const Plan& plan, std::int64_t strips, int chunks, int residents,
+                               int taken, int ranks) {
+  constexpr int alone = 8, shared = 16;
+  const std::int64_t slots = std::int64_t{residents} * (plan.device.multiprocessors - taken);
+  const std::int64_t usable = ranks > 1 && taken > 0 ? slots - slots / 8 : slots;
+  const std::int64_t rounds = (strips * ranks + usable - 1) / usable;
+  return rounds * (2 * ((chunks + ranks - 1) / ranks) + (ranks > 1 ? shared : alone));
+}
+
+/// Blocks that share the rows of a strip: the fewest that cost least.
+inline int apply_ranks(const Plan& plan, std::int64_t strips, int chunks, int residents,
+                       const ApplyLimits& most) {
   if (!plan.device.clusters) return 1;
-  const std::int64_t slots =
-      std::int64_t{k_blocks_per_multiprocessor} * (plan.device.multiprocessors - most.taken);
-  int ranks = 1;
-  while (ranks < most.ranks && strips * (ranks + 1) <= slots &&
-         chunks >= most.fewest * (ranks + 1)) {
-    ++ranks;
+  const auto cost = [&](int ranks) {
+    return apply_cost(plan, strips, chunks, residents, most.taken, ranks);
+  };
+  int best = 1;
+  for (int ranks = 2; ranks <= most.ranks && chunks >= most.fewest * ranks; ++ranks) {
+    if (cost(ranks) < cost(best)) best = ranks;
   }
-  return ranks;
+  return best;
 }
 
 /// Blocks of an apply that a multiprocessor should have room for: as few as hold all of them, and
 /// as many again, since clusters do not fill every one.
-inline int apply_residents(const Plan& plan, std::int64_t blocks) {
+inline int apply_residents(const Plan& plan, std::int64_t blocks, int most) {
   const std::int64_t wanted = 1 + 2 * blocks / (plan.device.multiprocessors + 1);
-  return wanted < k_blocks_per_multiprocessor ? static_cast<int>(wanted)
-                                              : k_blocks_per_multiprocessor;
+  return wanted < most ? static_cast<int>(wanted) : most;
 }
 
 template <int K, int CG, int RG, bool Ahead = false>
@@ -252,14 +288,17 @@ void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mo
   launch.step = Step::apply;
   launch.reads_input = row == 0;
   launch.uses_flags = uses_flags;
-  launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, most);
+  launch.of_pair = K > k_block;
+  constexpr int residents = k_residents<K, RG, Ahead>;
+  launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, residents, most);
   launch.threads = CG * RG * 32;
   launch.kernel = n % 4 == 0 ? reinterpret_cast<const void*>(&apply_block<K, CG, RG, true, Ahead>)
                              : reinterpret_cast<const void*>(&apply_block<K, CG, RG, false, Ahead>);
   const int fixed = apply_fixed_bytes<K, CG, RG, Ahead>(RG * launch.ranks > 1);
   launch.blocks = plan.batch * strips * launch.ranks;
-  const int share = plan.device.shared_per_multiprocessor / apply_residents(plan, launch.blocks) -
-                    plan.device.shared_reserved_per_block;
+  const int share =
+      plan.device.shared_per_multiprocessor / apply_residents(plan, launch.blocks, residents) -
+      plan.device.shared_reserved_per_block;
   const int budget = share < plan.device.shared_per_block ? share : plan.device.shared_per_block;
   const int per_rank = (chunks + launch.ranks - 1) / launch.ranks;
   const int room = (budget - fixed) / k_chunk_bytes<CG, RG>;
@@ -267,8 +306,13 @@ void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mo
   const int least = per_rank < k_stages<RG> ? per_rank : k_stages<RG>;
   const int slots = wanted < least ? least : wanted;
   launch.shared_bytes = fixed + slots * k_chunk_bytes<CG, RG>;
-  launch.apply = {nullptr, nullptr, nullptr, nullptr,      nullptr, n,    row,
-                  begin,   end,     strips,  launch.ranks, slots,   false};
+  launch.apply.n = n;
+  launch.apply.row = row;
+  launch.apply.begin = begin;
+  launch.apply.end = end;
+  launch.apply.strips = strips;
+  launch.apply.ranks = launch.ranks;
+  launch.apply.slots = slots;
   plan.launches.push_back(launch);
 }
 
@@ -297,8 +341,13 @@ inline void add_leftover(Plan& plan, int column) {
   launch.panel = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
                   n,       column,  ranks,   false,   true};
   const int slots = k_stages<4>;
-  launch.apply = {nullptr, nullptr, nullptr, nullptr, nullptr, n,    column,
-                  middle,  end,     1,       ranks,   slots,   false};
+  launch.apply.n = n;
+  launch.apply.row = column;
+  launch.apply.begin = middle;
+  launch.apply.end = end;
+  launch.apply.strips = 1;
+  launch.apply.ranks = ranks;
+  launch.apply.slots = slots;
   const int apply_bytes =
       apply_fixed_bytes<k_panel, 1, 4, false>(true) + slots * k_chunk_bytes<1, 4>;
   const int panel_bytes = static_cast<int>(sizeof(PanelShared));
@@ -306,104 +355,210 @@ inline void add_leftover(Plan& plan, int column) {
   plan.launches.push_back(launch);
 }
 
+/// One block's part of the workspace.
+struct BlockSpace {
+  std::uint16_t* reflectors;
+  float* block;
+  int* doubtful;
+};
+inline BlockSpace block_space(const Plan& plan, void* workspace, int copy) {
+  if (workspace == nullptr) return {nullptr, nullptr, nullptr};
+  auto* space =
+      static_cast<unsigned char*>(workspace) + copy_bytes(plan) * static_cast<std::uint64_t>(copy);
+  return {reinterpret_cast<std::uint16_t*>(space),
+          reinterpret_cast<float*>(space + reflector_bytes(plan)),
+          reinterpret_cast<int*>(space + reflector_bytes(plan) + factor_bytes(plan))};
+}
+
 /// The addresses of one call into one launch.
 inline void fill_addresses(const Plan& plan, Launch& launch, const Buffers& buffers) {
-  auto* space = static_cast<unsigned char*>(buffers.workspace);
-  if (space != nullptr && launch.copy != 0) space += copy_bytes(plan);
-  const auto part = [&](std::uint64_t offset) {
-    return space == nullptr ? nullptr : space + offset;
-  };
+  const BlockSpace own = block_space(plan, buffers.workspace, launch.copy);
+  const BlockSpace second = block_space(plan, buffers.workspace, launch.second_copy);
+  const BlockSpace behind = block_space(plan, buffers.workspace, copies(plan));
   launch.panel.source = launch.apply.source = launch.reads_input ? buffers.a : buffers.h;
   launch.panel.factor = launch.apply.factor = buffers.h;
   launch.panel.tau = buffers.tau;
-  launch.panel.reflectors = reinterpret_cast<std::uint16_t*>(part(0));
-  launch.panel.block = reinterpret_cast<float*>(part(reflector_bytes(plan)));
-  launch.panel.doubtful =
-      launch.uses_flags ? reinterpret_cast<int*>(part(reflector_bytes(plan) + factor_bytes(plan)))
-                        : nullptr;
-  launch.apply.reflectors = launch.panel.reflectors;
-  launch.apply.block = launch.panel.block;
+  launch.panel.reflectors = own.reflectors;
+  launch.panel.block = own.block;
+  launch.panel.doubtful = launch.uses_flags ? own.doubtful : nullptr;
+  launch.apply.reflectors = launch.cross.first = own.reflectors;
+  launch.apply.block = own.block;
   launch.apply.doubtful = launch.panel.doubtful;
+  launch.apply.second_reflectors = launch.cross.second = second.reflectors;
+  launch.apply.second_block = second.block;
+  launch.cross.cross = reinterpret_cast<float*>(behind.reflectors);
+  launch.apply.cross = launch.cross.cross;
 }
 
-/// The block at `column` applied to the next one's columns. The rows of a strip are shared by as
-/// many blocks as may be, of eight warps where such blocks take half of the device at most: two of
-/// them do not fit a multiprocessor, and clusters do not fill every one.
-inline void add_strip_ahead(Plan& plan, int column, bool settled) {
-  const int begin = column + k_block, end = begin + k_block;
+/// S of the pair whose blocks begin at `column`: its rows shared by as many blocks as find a free
+/// multiprocessor and keep two chunks under way.
+inline void add_cross(Plan& plan, int column) {
+  const int n = static_cast<int>(plan.n), row = column + k_block;
+  const int chunks = (n - row + k_cross_rows - 1) / k_cross_rows;
+  int ranks = 1;
+  while (plan.device.clusters && ranks < k_max_ranks &&
+         plan.batch * ranks * 2 <= plan.device.multiprocessors && chunks >= ranks * 4) {
+    ranks *= 2;
+  }
+  Launch launch{};
+  launch.step = Step::cross;
+  launch.ranks = ranks;
+  launch.threads = k_cross_warps * 32;
+  launch.blocks = plan.batch * ranks;
+  launch.shared_bytes = cross_shared_bytes(ranks);
+  launch.kernel = ranks > 1 ? reinterpret_cast<const void*>(&multiply_reflectors<true>)
+                            : reinterpret_cast<const void*>(&multiply_reflectors<false>);
+  launch.cross.n = n;
+  launch.cross.row = row;
+  launch.cross.ranks = ranks;
+  plan.launches.push_back(launch);
+}
+
+/// The block at `column` applied to the 64 columns from `begin` on: those of settled matrices, of
+/// others, or, without flags, of all. The rows of a strip are shared by as many blocks as may be,
+/// of eight warps where such blocks take half of the device at most: two of them do not fit a
+/// multiprocessor, and clusters do not fill every one.
+enum class Whose { all, settled, left_over };
+inline void add_strip(Plan& plan, int column, int begin, Whose whose) {
+  const int most = begin + k_block, end = most < plan.n ? most : static_cast<int>(plan.n);
   const std::int64_t strips = plan.batch * k_block / k_warp_columns;
+  const bool uses_flags = whose != Whose::all;
   if (2 * strips * k_max_ranks <= plan.device.multiprocessors) {
-    add_apply_as<k_block, 1, 8, true>(plan, column, begin, end, {k_max_ranks, 1, 0}, true);
+    add_apply_as<k_block, 1, 8, true>(plan, column, begin, end, {k_max_ranks, 1, 0}, uses_flags);
   } else {
-    add_apply_as<k_block, 1, 4, true>(plan, column, begin, end, {k_max_ranks, 2, 0}, true);
+    add_apply_as<k_block, 1, 4, true>(plan, column, begin, end, {k_max_ranks, 2, 0}, uses_flags);
   }
-  plan.launches.back().apply.settled = settled;
+  plan.launches.back().apply.settled = whose == Whose::settled;
 }
 
-/// The launches from `first` on: their branch, what the first of them waits for, their copy.
-inline void place(Plan& plan, std::size_t first, int branch, unsigned waits, int copy) {
-  for (std::size_t k = first; k < plan.launches.size(); ++k) {
-    Launch& launch = plan.launches[k];
-    launch.branch = branch, launch.copy = copy, launch.waits = k == first ? waits : 0;
+/// The block at `column`, or the pair that begins there, applied to columns [begin, end), beside a
+/// panel that has taken some multiprocessors. Blocks of a pair exchange what they have of a strip
+/// once for twice as many reflectors, so twice as many of them may share it.
+inline void add_wide(Plan& plan, int column, int begin, int end, bool pair, int taken) {
+  if (pair) {
+    add_apply_as<k_pair, 4, 1>(plan, column, begin, end, {2 * plan.limits.apply_ranks, 4, taken},
+                               false);
+  } else {
+    add_apply_as<k_block, 4, 1>(plan, column, begin, end, {plan.limits.apply_ranks, 4, taken},
+                                false);
   }
 }
 
-/// Looking ahead, what follows the Gram panel at `column`. The next block's columns are updated
-/// first, and while the others follow, that block's panel is factored into the other copy. The
-/// exact way of the matrices that are left over, and their next block's columns, run beside those
-/// of the settled ones, so that a call without any does not wait for launches that find nothing to
-/// do.
-inline void add_ahead(Plan& plan, int column) {
-  const int size = static_cast<int>(plan.n), end = column + k_block, next = end + k_block;
-  const int copy = column / k_block % 2;
-  std::size_t first = plan.launches.size();
-  const auto placed = [&](int branch, unsigned waits, int of_copy) {
-    place(plan, first, branch, waits, of_copy);
-    first = plan.launches.size();
-  };
-  add_leftover(plan, column);
-  if (next >= size) {
-    add_apply_as<k_block, 4, 1>(plan, column, end, size, {plan.limits.apply_ranks, 4, 0}, false);
-    return placed(k_updates, bit_of(k_ahead) | bit_of(k_exact), copy);
+/// Two exact panels of a block, the first applied to the second in between.
+inline void add_exact(Plan& plan, int column) {
+  const int size = static_cast<int>(plan.n), middle = column + k_panel, end = column + k_block;
+  add_panel(plan, column, false, false);
+  if (middle >= size) return;
+  add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size,
+                              {plan.limits.apply_ranks, 2, 0}, false);
+  add_panel(plan, middle, true, false);
+}
+
+/// Makes a plan of launches on several branches: what was added since the last call of placed()
+/// goes to a branch, and its first launch waits for what others have so far.
+class Schedule {
+ public:
+  explicit Schedule(Plan& plan) : plan_(plan) {}
+  /// `column`: of the block whose copy is used; of a pair its first.
+  void placed(int branch, unsigned waits, int column) {
+    for (std::size_t k = first_; k < plan_.launches.size(); ++k) {
+      Launch& launch = plan_.launches[k];
+      launch.branch = branch, launch.waits = k == first_ ? waits : 0;
+      launch.copy = copy_of(plan_, column);
+      launch.second_copy = copy_of(plan_, column + k_block);
+    }
+    first_ = plan_.launches.size();
   }
-  add_strip_ahead(plan, column, false);
-  placed(k_exact, bit_of(k_updates) | bit_of(k_ahead), copy);
-  add_strip_ahead(plan, column, true);
-  placed(k_updates, bit_of(k_ahead), copy);
-  add_gram_panel(plan, end);
-  placed(k_ahead, bit_of(k_updates) | bit_of(k_exact), 1 - copy);
-  const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - end));
-  add_apply_as<k_block, 4, 1>(plan, column, next, size, {plan.limits.apply_ranks, 4, taken}, false);
-  placed(k_updates, bit_of(k_exact), copy);
+
+ private:
+  Plan& plan_;
+  std::size_t first_ = 0;
+};
+
+constexpr unsigned k_of_updates = bit_of(k_updates), k_of_ahead = bit_of(k_ahead),
+                   k_of_strip = bit_of(k_strip), k_of_second_strip = bit_of(k_second_strip),
+                   k_of_exact = bit_of(k_exact);
+
+/// Looking ahead: what follows the Gram panel of each block. The next block's columns are updated
+/// first, by the strip, and while the wide apply follows, that block's panel is factored into the
+/// other copy. The columns of the block after it are a second strip beside both: so the next strip
+/// need not wait for the wide apply either, only the next panel does, which takes its
+/// multiprocessors before the next wide apply fills them. The exact way of the matrices that are
+/// left over, and their next block's columns, run beside the strip of the settled ones, so that a
+/// call without any does not wait for launches that find nothing to do. Returns the column of the
+/// last block, which is left to do.
+inline int add_ahead(Plan& plan, Schedule& schedule) {
+  const int size = static_cast<int>(plan.n);
+  add_gram_panel(plan, 0);
+  schedule.placed(k_updates, 0, 0);
+  for (int column = 0;; column += k_block) {
+    const int next = column + k_block, second = next + k_block, rest = second + k_block;
+    const unsigned panel = column == 0 ? k_of_updates : k_of_ahead;
+    add_leftover(plan, column);
+    if (second >= size) {
+      add_wide(plan, column, next, size, false, 0);
+      schedule.placed(k_updates, panel | k_of_exact | k_of_strip | k_of_second_strip, column);
+      return next;
+    }
+    add_strip(plan, column, next, Whose::left_over);
+    schedule.placed(k_exact, panel | k_of_strip | k_of_second_strip, column);
+    add_strip(plan, column, next, Whose::settled);
+    schedule.placed(k_strip, panel | k_of_second_strip, column);
+    add_gram_panel(plan, next);
+    schedule.placed(k_ahead, k_of_updates | k_of_strip | k_of_exact, next);
+    add_strip(plan, column, second, Whose::all);
+    schedule.placed(k_second_strip, k_of_updates | k_of_strip | k_of_exact, column);
+    if (rest >= size) continue;
+    const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - next));
+    add_wide(plan, column, rest, size, false, taken);
+    schedule.placed(k_updates, k_of_strip | k_of_exact, column);
+  }
+}
+
+/// Block by block, in turn: its panel, then its columns' or, of every second block, its pair's wide
+/// apply. Returns the column of the last block.
+inline int add_in_turn(Plan& plan, Schedule& schedule) {
+  const int size = static_cast<int>(plan.n);
+  const bool in_pairs = takes_pairs(plan);
+  for (int column = 0;; column += k_block) {
+    const int end = column + k_block;
+    if (end >= size) return column;
+    add_gram_panel(plan, column);
+    add_leftover(plan, column);
+    const bool second = in_pairs && column / k_block % 2 == 1;
+    if (second) {
+      schedule.placed(k_updates, 0, column);
+      add_cross(plan, column - k_block);
+      add_wide(plan, column - k_block, end, size, true, 0);
+      schedule.placed(k_updates, 0, column - k_block);
+    } else if (in_pairs && plan.batch <= plan.device.multiprocessors) {
+      add_strip(plan, column, end, Whose::all);
+    } else {
+      add_wide(plan, column, end, in_pairs && end + k_block < size ? end + k_block : size, false,
+               0);
+    }
+    schedule.placed(k_updates, 0, column);
+  }
 }
 
 /// Right-looking. Each block of 64 columns is factored by its Gram matrix; the matrices for which
 /// that does not do, and every last block, as two panels of which the first is applied to the
-/// second at once. Then the block is applied to all columns that follow.
+/// second at once. Then the block is applied to all columns that follow, alone or as one of a pair.
 inline Plan make_plan(std::int64_t batch, std::int64_t n, const DeviceFacts& device,
                       const Limits& limits) {
   Plan plan{batch, n, device, limits, {}};
+  Schedule schedule(plan);
   const int size = static_cast<int>(n);
+  if (device.fast_double && limits.gram_ranks > 0) {
+    const int last = looks_ahead(plan) ? add_ahead(plan, schedule) : add_in_turn(plan, schedule);
+    add_exact(plan, last);
+    schedule.placed(k_updates, 0, last);
+    return plan;
+  }
   for (int column = 0; column < size; column += k_block) {
-    const int middle = column + k_panel, end = column + k_block;
-    if (device.fast_double && limits.gram_ranks > 0 && end < size) {
-      if (looks_ahead(plan)) {
-        if (column == 0) add_gram_panel(plan, column);
-        add_ahead(plan, column);
-        continue;
-      }
-      add_gram_panel(plan, column);
-      add_leftover(plan, column);
-    } else {
-      add_panel(plan, column, false, false);
-      if (middle >= size) break;
-      add_apply_as<k_panel, 1, 4>(plan, column, middle, end < size ? end : size,
-                                  {plan.limits.apply_ranks, 2, 0}, false);
-      add_panel(plan, middle, true, false);
-    }
-    if (end < size) {
-      add_apply_as<k_block, 4, 1>(plan, column, end, size, {plan.limits.apply_ranks, 4, 0}, false);
-    }
+    add_exact(plan, column);
+    if (column + k_block < size) add_wide(plan, column, column + k_block, size, false, 0);
+    schedule.placed(k_updates, 0, column);
   }
   return plan;
 }
