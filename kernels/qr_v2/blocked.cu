@@ -65,9 +65,11 @@ cudaError_t read_device(DeviceFacts& facts) {
   return error;
 }
 
-int limit_from(const char* variable, int most) {
+/// Blocks that may share a panel or a strip: the variable's, 8 at most; unset, what measured
+/// fastest.
+int ranks_from(const char* variable, int measured) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? most : std::clamp(std::atoi(text), 0, most);
+  return text == nullptr ? measured : std::clamp(std::atoi(text), 0, blocked::k_max_ranks);
 }
 
 /// From which n on: 0 in the variable for no n, 1 for any; unset, those for which it measured
@@ -200,8 +202,8 @@ int create(const kbench_call* shapes, void** state) {
   DeviceFacts facts{};
   cudaError_t error = read_device(facts);
   if (error != cudaSuccess) return fail(shapes, "cannot read the device's properties", error);
-  const blocked::Limits limits{limit_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
-                               limit_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
+  const blocked::Limits limits{ranks_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
+                               ranks_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
                                threshold_from("KBENCH_QR_LOOK_AHEAD", blocked::k_look_ahead_from),
                                threshold_from("KBENCH_QR_PAIRS", blocked::k_pairs_from)};
   auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
