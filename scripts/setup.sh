@@ -126,10 +126,10 @@ choose_preset() {
   fi
 }
 
-# The GPU's own architecture where it cannot run code for the default one.
+# The GPU's own architecture, Hopper with what it alone has.
 gpu_architectures() {
   nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
-    sed -nE 's/^([0-9]+)\.([0-9])$/\1\2/p' | sort -u | paste -sd ';'
+    sed -nE 's/^([0-9]+)\.([0-9])$/\1\2/p' | sed 's/^90$/90a/' | sort -u | paste -sd ';'
 }
 
 # configure_once TESTS: configures build/<preset> where that has not happened with TESTS (ON or OFF)

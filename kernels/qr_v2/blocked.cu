@@ -62,6 +62,13 @@ cudaError_t read_device(DeviceFacts& facts) {
   read(double_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio);
   facts.clusters = clusters != 0;
   facts.fast_double = double_ratio <= 4;
+  cudaFuncAttributes wide{};
+  if (error == cudaSuccess) {
+    error = cudaFuncGetAttributes(
+        &wide, reinterpret_cast<const void*>(&blocked::apply_wide<blocked::k_block>));
+  }
+  facts.warpgroups =
+      facts.clusters && wide.maxThreadsPerBlock >= blocked::WideSizes<blocked::k_block>::k_threads;
   return error;
 }
 
@@ -205,7 +212,8 @@ int create(const kbench_call* shapes, void** state) {
   const blocked::Limits limits{ranks_from("KBENCH_QR_GRAM_RANKS", blocked::k_max_ranks),
                                ranks_from("KBENCH_QR_APPLY_RANKS", blocked::k_max_apply_ranks),
                                threshold_from("KBENCH_QR_LOOK_AHEAD", blocked::k_look_ahead_from),
-                               threshold_from("KBENCH_QR_PAIRS", blocked::k_pairs_from)};
+                               threshold_from("KBENCH_QR_PAIRS", blocked::k_pairs_from),
+                               threshold_from("KBENCH_QR_WARPGROUPS", blocked::k_warpgroups_from)};
   auto own = std::make_unique<State>(State{blocked::make_plan(batch, n, facts, limits), {}});
   if (!grids_fit(shapes, own->plan)) return 1;
   error = reserve_shared(own->plan);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "emulated_device.h"
+#include "emulated_warpgroup.h"
 #include "qr_v2/blocked/plan.cuh"
 
 namespace kbench {
@@ -42,14 +43,14 @@ blocked::Plan plan_of(std::int64_t batch, std::int64_t n, const EmulatedFacts& f
   constexpr int shared_per_multiprocessor = 233472, shared_per_block = 232448, reserved = 1024;
   return blocked::make_plan(batch, n,
                             {facts.multiprocessors, shared_per_multiprocessor, reserved,
-                             shared_per_block, facts.clusters, facts.fast_double},
+                             shared_per_block, facts.clusters, facts.fast_double, facts.warpgroups},
                             {blocked::k_max_ranks, blocked::k_max_apply_ranks,
                              facts.look_ahead ? 0 : std::numeric_limits<int>::max(),
-                             facts.pairs ? 0 : std::numeric_limits<int>::max()});
+                             facts.pairs ? 0 : std::numeric_limits<int>::max(), 0});
 }
 
 /// What a launch touches: columns of the factor, and of the workspace the reflectors, T and marks
-/// of its copies, a bit each, and S, the bit behind them.
+/// of its copies, a bit each, then S, then of each copy the reflectors' rows above the block.
 struct Touched {
   int begin, end;  // columns, read and written
   unsigned reads, writes;
@@ -58,13 +59,16 @@ struct Touched {
 
 Touched touched_by(const blocked::Plan& plan, const blocked::Launch& launch) {
   const unsigned own = 1u << launch.copy, second = 1u << launch.second_copy;
-  const unsigned s = 1u << blocked::copies(plan);
+  const unsigned s = 1u << blocked::copies(plan), above = second << (blocked::copies(plan) + 1);
   const bool some = launch.uses_flags && launch.step != blocked::Step::gram_panel;
-  if (launch.step == blocked::Step::cross) return {0, 0, own | second, s, true, true};
+  if (launch.step == blocked::Step::cross) {
+    return {0, 0, own | second, s | above, true, true};
+  }
   if (launch.step == blocked::Step::apply) {
     const bool settled = launch.apply.settled;
-    return {launch.apply.begin, launch.apply.end, launch.of_pair ? own | second | s : own, 0,
-            !some || !settled,  !some || settled};
+    return {
+        launch.apply.begin, launch.apply.end, launch.of_pair ? own | second | s | above : own, 0,
+        !some || !settled,  !some || settled};
   }
   const int column = launch.panel.column;
   const int width = launch.step == blocked::Step::panel ? blocked::k_panel : blocked::k_block;

@@ -18,6 +18,7 @@ struct EmulatedFacts {
   bool fast_double = true;
   bool look_ahead = false;
   bool pairs = false;
+  bool warpgroups = false;
 };
 
 struct Factored {

@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "emulated_warpgroup.h"
+
 namespace emulated {
 namespace {
 
@@ -30,6 +32,17 @@ struct Warp {
   unsigned char slots[2][32][k_most_payload];
 };
 
+/// Its meetings also wait for the bytes that were announced.
+struct Message : Meeting {
+  std::size_t announced = 0, copied = 0;
+
+  void settle() {
+    if (arrived != size || copied != announced) return;
+    arrived = 0, announced = copied = 0;
+    ++met;
+  }
+};
+
 struct Cluster;
 struct Block {
   Cluster* cluster = nullptr;
@@ -37,11 +50,19 @@ struct Block {
   int rank = 0;
   Meeting meeting;
   std::array<Meeting, 16> parts;  // the barriers of some of the warps, by their number
-  std::map<const void*, Meeting> messages;
+  std::map<const void*, Message> messages;
   std::vector<Warp> warps;
   std::vector<unsigned char> shared;
   bool claim = false;
 };
+
+constexpr std::size_t k_shared_alignment = 1024;
+
+unsigned char* start_of(Block& block) {
+  void* start = block.shared.data();
+  std::size_t room = block.shared.size();
+  return static_cast<unsigned char*>(std::align(k_shared_alignment, 1, start, room));
+}
 
 struct Copy {
   void* to;
@@ -166,7 +187,7 @@ void start(Cluster& cluster, const Grid& grid, std::int64_t first_block) {
     block->meeting.size = grid.threads;
     block->warps.resize(static_cast<std::size_t>(grid.threads / 32));
     for (Warp& warp : block->warps) warp.meeting.size = 32;
-    block->shared.assign(grid.shared_bytes + 16, 0xff);
+    block->shared.assign(grid.shared_bytes + k_shared_alignment, 0xff);
     cluster.blocks.push_back(std::move(block));
   }
   cluster.threads.resize(static_cast<std::size_t>(grid.threads * grid.ranks));
@@ -233,11 +254,7 @@ void launch(const Grid& grid, Order order, const std::function<void()>& kernel) 
 int thread_index() { return current()->index; }
 std::int64_t block_index() { return current()->block->index; }
 int cluster_rank() { return current()->block->rank; }
-void* shared_memory() {
-  void* start = current()->block->shared.data();
-  std::size_t room = current()->block->shared.size();
-  return std::align(16, 1, start, room);
-}
+void* shared_memory() { return start_of(*current()->block); }
 void block_barrier() { meet(current()->block->meeting); }
 void cluster_barrier() { meet(current()->block->cluster->meeting); }
 void part_barrier(int id, int threads) {
@@ -246,8 +263,38 @@ void part_barrier(int id, int threads) {
   meet(meeting);
 }
 
-void prepare_message(const void* message) { current()->block->messages[message].size = 32; }
-void tell(const void* message) { arrive(current()->block->messages.at(message)); }
+void prepare_message(const void* message, int tellers) {
+  current()->block->messages[message].size = tellers;
+}
+void tell(const void* message) { tell_with_bytes(message, 0); }
+void tell_with_bytes(const void* message, std::size_t bytes) {
+  Message& own = current()->block->messages.at(message);
+  own.announced += bytes;
+  ++own.arrived;
+  own.settle();
+}
+void copy_bulk(void* to, const void* from, std::size_t bytes, const void* message) {
+  const auto aligned = [](const void* at) {
+    return reinterpret_cast<std::uintptr_t>(at) % 16 == 0;
+  };
+  if (!aligned(to) || !aligned(from) || bytes % 16 != 0) {
+    throw std::runtime_error("a bulk copy is not aligned");
+  }
+  Message& own = current()->block->messages.at(message);
+  std::memcpy(to, from, bytes);
+  own.copied += bytes;
+  own.settle();
+}
+
+float element(const RightOperand& operand, int row, int column) {
+  const auto* base = static_cast<const unsigned char*>(shared_memory());
+  const std::ptrdiff_t at =
+      operand.start + row / 8 * operand.step + row % 8 * 128 + column * 2 - base;
+  const std::ptrdiff_t swizzled = at ^ (at >> 7 & 7) << 4;
+  std::uint16_t bits;
+  std::memcpy(&bits, base + swizzled, sizeof bits);
+  return bf16(bits);
+}
 void wait_until_told(const void* message, unsigned turn) {
   const Meeting& meeting = current()->block->messages.at(message);
   if (meeting.met > turn + 1) throw std::runtime_error("a message was told again too early");
@@ -255,14 +302,13 @@ void wait_until_told(const void* message, unsigned turn) {
 }
 
 void* twin(const void* local, int rank) {
-  const Block& own = *current()->block;
-  const auto offset = static_cast<const unsigned char*>(local) - own.shared.data();
+  Block& own = *current()->block;
+  const auto offset = static_cast<const unsigned char*>(local) - start_of(own);
   Block& other = *own.cluster->blocks.at(static_cast<std::size_t>(rank));
-  if (offset < 0 || static_cast<std::size_t>(offset) >= other.shared.size()) {
+  if (offset < 0 || static_cast<std::size_t>(offset) >= other.shared.size() - k_shared_alignment) {
     throw std::runtime_error("no address of shared memory");
   }
-  // Both vectors are aligned alike: the allocator's alignment is at least 16.
-  return other.shared.data() + offset;
+  return start_of(other) + offset;
 }
 
 const unsigned char* exchange(const void* own, std::size_t size) {
@@ -291,6 +337,24 @@ std::uint32_t to_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (std::isnan(x)) return bits >> 16 | 0x40u;
   return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+
+void multiply_add(float (&d)[4], const std::uint32_t (&a)[4],
+                  const std::function<float(int, int)>& b) {
+  struct Left {
+    std::uint32_t a[4];
+  };
+  const auto all = exchange(Left{{a[0], a[1], a[2], a[3]}});
+  const int lane = thread_index() % 32;
+  for (int k = 0; k < 4; ++k) {
+    double sum = d[k];
+    for (int inner = 0; inner < 16; ++inner) {
+      const std::uint32_t pair = all[lane / 4 * 4 + inner % 8 / 2].a[inner / 8 * 2 + k / 2];
+      sum += static_cast<double>(bf16(pair >> (16 * (inner % 2)) & 0xffffu)) *
+             static_cast<double>(b(inner, lane % 4 * 2 + k % 2));
+    }
+    d[k] = toward_zero(sum);
+  }
 }
 
 void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {

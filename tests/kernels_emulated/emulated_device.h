@@ -29,6 +29,9 @@ struct alignas(16) uint4 {
 struct alignas(8) uint2 {
   unsigned x, y;
 };
+struct alignas(8) float2 {
+  float x, y;
+};
 
 namespace emulated {
 
@@ -54,9 +57,9 @@ void block_barrier();
 void cluster_barrier();
 /// A barrier of `threads` threads of the block.
 void part_barrier(int id, int threads);
-/// Of the message at an address of this block: `tell` by all lanes of a warp, `wait_until_told`
-/// until that was done more than `turn` times. One that was not prepared is an error.
-void prepare_message(const void* message);
+/// Of the message at an address of this block: `tell` by each of `tellers` threads,
+/// `wait_until_told` until all did more than `turn` times. One that was not prepared is an error.
+void prepare_message(const void* message, int tellers);
 void tell(const void* message);
 void wait_until_told(const void* message, unsigned turn);
 /// The variable of block `rank` of this cluster that lies where `local` does in this block.
@@ -123,6 +126,12 @@ inline int __any_sync(unsigned, int claim) {
   for (int lane = 0; lane < 32; ++lane) any |= all[lane];
   return any;
 }
+inline unsigned __ballot_sync(unsigned, bool claim) {
+  const auto all = emulated::exchange(claim);
+  unsigned bits = 0;
+  for (int lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
+  return bits;
+}
 inline unsigned __reduce_max_sync(unsigned, unsigned value) {
   const auto all = emulated::exchange(value);
   unsigned most = 0;
@@ -142,7 +151,9 @@ inline void block_barrier() { emulated::block_barrier(); }
 inline void warp_barrier() { emulated::exchange(0); }
 inline void part_barrier(int id, int threads) { emulated::part_barrier(id, threads); }
 using Message = std::uint64_t;
-inline void prepare_message(Message& message) { emulated::prepare_message(&message); }
+inline void prepare_message(Message& message, int tellers) {
+  emulated::prepare_message(&message, tellers);
+}
 inline void tell(Message& message) { emulated::tell(&message); }
 inline void wait_until_told(Message& message, int turn) {
   emulated::wait_until_told(&message, static_cast<unsigned>(turn));

@@ -124,7 +124,8 @@ struct ApplyLimits {
 inline std::int64_t apply_cost(const Plan& plan, std::int64_t strips, int chunks, int residents,
                                int taken, int ranks) {
   constexpr int alone = 8, shared = 16;
-  const std::int64_t slots = std::int64_t{residents} * (plan.device.multiprocessors - taken);
+  const int places = plan.device.multiprocessors - taken;
+  const std::int64_t slots = std::int64_t{residents} * (places > 1 ? places : 1);
   const std::int64_t usable = ranks > 1 && taken > 0 ? slots - slots / 8 : slots;
   const std::int64_t rounds = (strips * ranks + usable - 1) / usable;
   return rounds * (2 * ((chunks + ranks - 1) / ranks) + (ranks > 1 ? shared : alone));
@@ -253,14 +254,14 @@ inline void add_cross(Plan& plan, int column) {
   plan.launches.push_back(launch);
 }
 
-/// The block at `column` applied to the 64 columns from `begin` on: those of settled matrices, of
-/// others, or, without flags, of all. The rows of a strip are shared by as many blocks as may be,
-/// of eight warps where such blocks take half of the device at most: two of them do not fit a
+/// The block at `column` applied to the `width` columns from `begin` on: those of settled matrices,
+/// of others, or, without flags, of all. The rows of a strip are shared by as many blocks as may
+/// be, of eight warps where such blocks take half of the device at most: two of them do not fit a
 /// multiprocessor, and clusters do not fill every one.
 enum class Whose { all, settled, left_over };
-inline void add_strip(Plan& plan, int column, int begin, Whose whose) {
-  const int most = begin + k_block, end = most < plan.n ? most : static_cast<int>(plan.n);
-  const std::int64_t strips = plan.batch * k_block / k_warp_columns;
+inline void add_strip(Plan& plan, int column, int begin, int width, Whose whose) {
+  const int most = begin + width, end = most < plan.n ? most : static_cast<int>(plan.n);
+  const std::int64_t strips = plan.batch * width / k_warp_columns;
   const bool uses_flags = whose != Whose::all;
   if (2 * strips * k_max_ranks <= plan.device.multiprocessors) {
     add_apply_as<k_block, 1, 8, true>(plan, column, begin, end, {k_max_ranks, 1, 0}, uses_flags);
@@ -270,10 +271,41 @@ inline void add_strip(Plan& plan, int column, int begin, Whose whose) {
   plan.launches.back().apply.settled = whose == Whose::settled;
 }
 
+/// An apply by warpgroups: strips as few as may be, and of about the same width.
+template <int K>
+void add_wide_as(Plan& plan, int row, int begin, int end, const ApplyLimits& most) {
+  constexpr int unit = 32;  // columns, 128 bytes
+  const int n = static_cast<int>(plan.n), columns = end - begin;
+  const int strips = (columns + WideSizes<K>::k_columns - 1) / WideSizes<K>::k_columns;
+  const int chunks = (n - row + k_wide_rows - 1) / k_wide_rows;
+  Launch launch{};
+  launch.step = Step::apply;
+  launch.reads_input = row == 0;
+  launch.of_pair = K > k_block;
+  launch.ranks = apply_ranks(plan, plan.batch * strips, chunks, 1, most);
+  launch.threads = WideSizes<K>::k_threads;
+  launch.kernel = reinterpret_cast<const void*>(&apply_wide<K>);
+  launch.blocks = plan.batch * strips * launch.ranks;
+  launch.shared_bytes = static_cast<int>(sizeof(WideShared<K>));
+  launch.apply.n = n;
+  launch.apply.row = row;
+  launch.apply.begin = begin;
+  launch.apply.end = end;
+  launch.apply.strips = strips;
+  launch.apply.width = ((columns + strips - 1) / strips + unit - 1) / unit * unit;
+  launch.apply.ranks = launch.ranks;
+  plan.launches.push_back(launch);
+}
+
 /// The block at `column`, or the pair that begins there, applied to columns [begin, end), beside a
 /// panel that has taken some multiprocessors. Blocks of a pair exchange what they have of a strip
 /// once for twice as many reflectors, so twice as many of them may share it.
 inline void add_wide(Plan& plan, int column, int begin, int end, bool pair, int taken) {
+  if (takes_warpgroups(plan)) {
+    const ApplyLimits most{k_wide_most_ranks, 2, taken};
+    if (pair) return add_wide_as<k_pair>(plan, column, begin, end, most);
+    return add_wide_as<k_block>(plan, column, begin, end, most);
+  }
   if (pair) {
     const int twice = 2 * plan.limits.apply_ranks,
               ranks = twice < k_max_ranks ? twice : k_max_ranks;

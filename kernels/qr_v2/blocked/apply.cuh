@@ -267,7 +267,8 @@ struct Applier {
       }
       update(feed, weights, 1 / lift);
     }
-    if (task.ranks > 1) cluster_barrier();  // no block leaves while another may read its memory
+    // No block leaves while another may read its memory: behind add_blocks() none does.
+    if (task.ranks > 1 && largest == 0) cluster_barrier();
   }
 };
 

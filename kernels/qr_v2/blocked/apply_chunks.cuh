@@ -21,7 +21,7 @@ constexpr int k_stages = RG == 1 ? 5 : 3;
 struct ApplyTask {
   const float* source;                     // [batch, n, n] row-major
   float* factor;                           // [batch, n, n] row-major, may be `source`
-  const std::uint16_t* reflectors;         // [batch, n, k_reflector_pitch]
+  const std::uint16_t* reflectors;         // [batch, reflector_elements(n)]
   const float* block;                      // [batch, k_block, k_block]: T
   const std::uint16_t* second_reflectors;  // of a pair: those of its second block, whose rows begin
   const float* second_block;               // k_block below `row`, and its T
@@ -30,7 +30,8 @@ struct ApplyTask {
   int n;
   int row;
   int begin, end;
-  int strips;    // of CG * 32 columns
+  int strips;    // of CG * 32 columns, or of `width`
+  int width;     // columns of a strip, of apply_wide
   int ranks;     // blocks that share the rows of a strip
   int slots;     // chunks of C that shared memory holds: k_stages or all of a block's, or more
   bool settled;  // with `doubtful`: the matrices without the mark instead of those with it
@@ -117,7 +118,7 @@ struct ApplyChunks {
     float4 *even, *odd;               // where its units of C go in slot 0, by turns
     std::uint16_t* ring;              // where those of the reflectors go in stage 0
     int rows, lines;                  // left in the matrix from the first units on
-    int before;                       // lines above the first one that counts
+    int half;                         // from a unit to its like four lines below, beside the lines
     int step, slot;
   };
   template <bool Upwards>
@@ -131,9 +132,8 @@ struct ApplyChunks {
     feed.tile = source + static_cast<std::int64_t>(row) * task.n + left;
     const bool second = K > k_block && place >= k_block;
     feed.reflectors = (second ? second_reflectors : reflectors) +
-                      static_cast<std::int64_t>(start + line) * k_reflector_pitch + part * k_block +
-                      place % k_block;
-    feed.before = second ? task.row + k_block - start - line : -task.n;  // none, nor further up
+                      reflector_at(start + line, place % k_block) + part * k_low_part;
+    feed.half = place / 32 % 2 == line / 4 % 2 ? 32 : -32;
     feed.even = own_unit(lane / 8, lane % 8);
     feed.odd = own_unit(lane / 8 + 4, lane % 8);
     feed.ring = pinned(&shared.ring[0][line][part * K + place]);
@@ -174,14 +174,18 @@ struct ApplyChunks {
     }
   }
 
-  /// Starts the copy of a chunk's reflectors; rows below the matrix, and those above a second
-  /// block, become zero.
+  __device__ __forceinline__ static constexpr int group_offset(int line) {
+    return line / k_group_rows * k_group_elements + line % k_group_rows * k_block;
+  }
+
+  /// Starts the copy of a chunk's reflectors; rows below the matrix become zero.
   __device__ __forceinline__ void fetch_reflectors(const Feed& feed, int stage) const {
     std::uint16_t* to = feed.ring + stage * (k_chunk_rows * k_pitch);
 #pragma unroll
     for (int line = 0; line < k_chunk_rows; line += k_line_step) {
-      const bool inside = feed.lines > line && (K <= k_block || feed.before <= line);
-      copy_async(to + line * k_pitch, feed.reflectors + line * k_reflector_pitch, inside);
+      const bool inside = feed.lines > line;
+      const int across = line % k_group_rows == 0 ? 0 : feed.half;
+      copy_async(to + line * k_pitch, feed.reflectors + group_offset(line) + across, inside);
     }
   }
 
@@ -194,10 +198,9 @@ struct ApplyChunks {
       if (Upwards || feed.step >= task.slots) fetch_tile(feed);
       constexpr int rows = Upwards ? k_chunk_rows : -k_chunk_rows;
       feed.tile += task.n * rows;
-      feed.reflectors += rows * k_reflector_pitch;
+      feed.reflectors += rows / k_group_rows * k_group_elements;
       feed.rows -= rows;
       feed.lines -= rows;
-      feed.before -= rows;
       feed.slot = next_slot<Upwards>(feed.slot);
     }
     ++feed.step;

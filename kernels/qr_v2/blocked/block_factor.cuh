@@ -22,8 +22,7 @@ __device__ __forceinline__ void stage_rows(std::uint16_t (&stage)[16][k_stage_pi
     const int unit = k % units, part = k / units % 2, line = k / (2 * units);
     const bool inside = row + line < end;
     const std::uint16_t* from =
-        reflectors + static_cast<std::int64_t>(inside ? row + line : row) * k_reflector_pitch +
-        part * k_block + unit * 8;
+        reflectors + reflector_at(inside ? row + line : row, unit * 8) + part * k_low_part;
     copy_async(&stage[line][part * k_block + unit * 8], from, inside);
   }
 }
@@ -168,9 +167,8 @@ __device__ __forceinline__ void clear_above(std::uint16_t* reflectors, int colum
                                             const Team& team) {
   for (int k = team.warp * 32 + team.lane; k < k_panel * 8; k += k_panel_warps * 32) {
     const int row = k / 8, part = k / 4 % 2, unit = k % 4;
-    std::uint16_t* to = reflectors +
-                        static_cast<std::int64_t>(column - k_panel + row) * k_reflector_pitch +
-                        part * k_block + k_panel + unit * 8;
+    std::uint16_t* to =
+        reflectors + reflector_at(column - k_panel + row, k_panel + unit * 8) + part * k_low_part;
     *reinterpret_cast<uint4*>(to) = {0, 0, 0, 0};
   }
 }

@@ -10,12 +10,13 @@
 namespace blocked {
 
 constexpr int k_cross_warps = 8, k_cross_rows = 32, k_cross_stages = 4;
-constexpr int k_cross_pitch = padded(2 * k_reflector_pitch);  // of a row of both V in shared memory
+constexpr int k_cross_pitch = padded(4 * k_block);  // of a row of both V in shared memory
 
-/// V_2 is zero above row `row`, so those rows of V_1 play no part.
+/// V_2 is zero above row `row`, so those rows of V_1 play no part in S.
 struct CrossTask {
-  const std::uint16_t *first, *second;  // [batch, n, k_reflector_pitch] BF16: V_1 and V_2
-  float* cross;                         // [batch, k_block, k_block] row-major: S
+  const std::uint16_t* first;  // [batch, reflector_elements(n)] BF16: V_1
+  std::uint16_t* second;       // likewise V_2, whose zeros above `row` are written here
+  float* cross;                // [batch, k_block, k_block] row-major: S
   int n;
   int row;    // first row of the second block
   int ranks;  // blocks that share the rows, a cluster; a power of two
@@ -32,24 +33,26 @@ template <class Work>
 __device__ __forceinline__ void each_cross_chunk(CrossShared& shared, const CrossTask& task,
                                                  std::int64_t matrix, int rank, const Work& work) {
   const int thread = static_cast<int>(threadIdx.x);
-  constexpr int line_units = 2 * k_reflector_pitch / 8, line_step = k_cross_warps * 32 / line_units;
+  constexpr int line_units = 4 * k_block / 8, line_step = k_cross_warps * 32 / line_units;
   const int all = (task.n - task.row + k_cross_rows - 1) / k_cross_rows;
   const int share = (all + task.ranks - 1) / task.ranks, first = rank * share;
   const int count = first + share < all ? share : all - first;
   const int line = thread / line_units, place = thread % line_units * 8;
   int row = task.row + first * k_cross_rows + line;
-  const std::uint16_t* from = (place < k_reflector_pitch ? task.first : task.second) +
-                              (matrix * task.n + row) * k_reflector_pitch +
-                              place % k_reflector_pitch;
+  static_assert(line_step == k_group_rows, "so that all of a thread's lines lie alike");
+  const std::uint16_t* from = (place < 2 * k_block ? task.first : task.second) +
+                              matrix * reflector_elements(task.n) +
+                              reflector_at(row, place % k_block) + place / k_block % 2 * k_low_part;
   int begun = 0;
   const auto fetch = [&] {
     if (begun < count) {
       std::uint16_t* to = &shared.ring[begun % k_cross_stages][line][place];
 #pragma unroll
       for (int k = 0; k < k_cross_rows; k += line_step) {
-        copy_async(to + k * k_cross_pitch, from + k * k_reflector_pitch, row + k < task.n);
+        copy_async(to + k * k_cross_pitch, from + k / k_group_rows * k_group_elements,
+                   row + k < task.n);
       }
-      row += k_cross_rows, from += k_cross_rows * k_reflector_pitch;
+      row += k_cross_rows, from += k_cross_rows / k_group_rows * k_group_elements;
     }
     ++begun;
     copy_commit();
@@ -66,6 +69,16 @@ __device__ __forceinline__ void each_cross_chunk(CrossShared& shared, const Cros
   copy_wait<0>();
 }
 
+/// The wide apply reads V_2 from the first row of V_1 on.
+__device__ __forceinline__ void clear_above_second(const CrossTask& task, std::int64_t matrix) {
+  auto* units = reinterpret_cast<uint4*>(task.second + matrix * reflector_elements(task.n) +
+                                         reflector_at(task.row - k_block, 0));
+  for (int k = static_cast<int>(threadIdx.x); k < k_block * 2 * k_block / 8;
+       k += k_cross_warps * 32) {
+    units[k] = {0, 0, 0, 0};
+  }
+}
+
 /// Grid: batch x ranks blocks of k_cross_warps warps, each of which has 16 rows and 32 columns of
 /// S.
 template <bool Cluster>
@@ -74,6 +87,7 @@ __global__ void __launch_bounds__(k_cross_warps * 32) multiply_reflectors(const 
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int rank = Cluster ? cluster_rank() : 0;
   const std::int64_t matrix = static_cast<std::int64_t>(blockIdx.x) / task.ranks;
+  if (rank == task.ranks - 1) clear_above_second(task, matrix);
   const int row = warp % 4 * 16, column = warp / 4 * 32;  // of S
   const int low = lane % 8 + lane / 16 * 8, high = lane / 8 % 2 * 8;
   float sum[4][4] = {};  // tile of eight columns
@@ -89,7 +103,7 @@ __global__ void __launch_bounds__(k_cross_warps * 32) multiply_reflectors(const 
         std::uint32_t right[2][4];
         const std::uint16_t* second =
             &shared.ring[stage][step + high + lane % 8]
-                        [k_reflector_pitch + column + pair * 16 + lane / 16 * 8];
+                        [2 * k_block + column + pair * 16 + lane / 16 * 8];
         load_tiles_transposed(right[0], second);
         load_tiles_transposed(right[1], second + k_block);
 #pragma unroll

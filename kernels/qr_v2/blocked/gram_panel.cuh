@@ -138,10 +138,9 @@ __device__ __forceinline__ void store_tail(const GramTail& tail, int row, int co
     for (int c = 0; c < 4; ++c) to[c] = x[c];
   }
   const BfPair first = split(x[0], x[1]), second = split(x[2], x[3]);
-  std::uint16_t* pair =
-      tail.reflectors + static_cast<std::int64_t>(row) * k_reflector_pitch + column;
+  std::uint16_t* pair = tail.reflectors + reflector_at(row, column);
   *reinterpret_cast<uint2*>(pair) = {first.high, second.high};
-  *reinterpret_cast<uint2*>(pair + k_block) = {first.low, second.low};
+  *reinterpret_cast<uint2*>(pair + k_low_part) = {first.low, second.low};
 }
 
 constexpr int k_tail_units = 16 * (k_block / 4);  // of four columns: 16 rows of a warp
@@ -259,10 +258,9 @@ __device__ __forceinline__ void write_top(const GramTail& tail, const GramShared
       v[e] = row > column + e ? x : row == column + e ? 1 : 0;
     }
     const BfPair pair = split(v[0], v[1]);
-    std::uint16_t* to =
-        tail.reflectors + static_cast<std::int64_t>(row) * k_reflector_pitch + column;
+    std::uint16_t* to = tail.reflectors + reflector_at(row, column);
     *reinterpret_cast<std::uint32_t*>(to) = pair.high;
-    *reinterpret_cast<std::uint32_t*>(to + k_block) = pair.low;
+    *reinterpret_cast<std::uint32_t*>(to + k_low_part) = pair.low;
   }
 }
 
@@ -281,16 +279,17 @@ __global__ void __launch_bounds__(Warps * 32, 16 / Warps) factor_gram_panel(cons
   const int share = ((m + team.ranks - 1) / team.ranks + k_block - 1) / k_block * k_block;
   const int begin = team.rank * share;
   const GramRows rows{begin, begin + share < m ? begin + share : m};
-  const GramTail tail{task.source + corner,
-                      task.factor + corner,
-                      task.reflectors + (matrix * n + task.column) * k_reflector_pitch,
-                      n,
-                      rows,
-                      task.n % 4 == 0};
+  const GramTail tail{
+      task.source + corner,
+      task.factor + corner,
+      task.reflectors + matrix * reflector_elements(n) + reflector_at(task.column, 0),
+      n,
+      rows,
+      task.n % 4 == 0};
 
   if (thread < k_told) {
-    prepare_message(shared.c_told[thread]);
-    prepare_message(shared.l_told[thread]);
+    prepare_message(shared.c_told[thread], 32);
+    prepare_message(shared.l_told[thread], 32);
   }
   sum_gram<Cluster, Warps>(
       shared, {tail.source, n, rows, tail.vector},

@@ -11,6 +11,7 @@
 
 #include "apply.cuh"
 #include "cross.cuh"
+#include "wide_apply.cuh"
 
 namespace blocked {
 
@@ -22,6 +23,7 @@ struct DeviceFacts {
   int shared_per_block;           // bytes, the most a kernel may ask for
   bool clusters;
   bool fast_double;  // FP64 at no less than a quarter of the rate of FP32
+  bool warpgroups;   // the kernels of wide_apply.cuh are there
 };
 
 /// More blocks to a strip exchange more than they save: 4 of them measured faster than 8.
@@ -33,12 +35,16 @@ constexpr int k_look_ahead_from = 2048;
 /// From this n on two blocks of reflectors to one wide apply measured faster.
 constexpr int k_pairs_from = 512;
 
+/// From this n on the wide applies are those of warpgroups, where n is a multiple of 8.
+constexpr int k_warpgroups_from = 512;
+
 /// What a trial may change, by environment variables of the plug-in.
 struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
   int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
   int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
   int pairs_from = k_pairs_from;            // n; by KBENCH_QR_PAIRS any or none
+  int warpgroups_from = k_warpgroups_from;  // n; by KBENCH_QR_WARPGROUPS any or none
 };
 
 /// The device addresses of one call.
@@ -52,9 +58,10 @@ struct Buffers {
 enum class Step { gram_panel, panel, apply, leftover, cross };
 
 /// What may run beside each other: the wide applies; ahead of them the next panel; the strip that
-/// it waits for; that of the panel after it; and what Gram panels leave over.
-constexpr int k_updates = 0, k_ahead = 1, k_strip = 2, k_second_strip = 3, k_exact = 4,
-              k_branches = 5;
+/// it waits for; that of the panel after it; what Gram panels leave over; and the columns of a wide
+/// apply of a pair that are needed first.
+constexpr int k_updates = 0, k_ahead = 1, k_strip = 2, k_second_strip = 3, k_exact = 4, k_near = 5,
+              k_branches = 6;
 constexpr unsigned bit_of(int branch) { return 1u << branch; }
 
 /// One launch; its step says which task is used (a leftover step: both). The addresses are filled
@@ -111,20 +118,27 @@ inline bool looks_ahead(const Plan& plan) {
          plan.batch * k_max_ranks <= plan.device.multiprocessors && plan.n > 2 * k_block;
 }
 
+inline bool takes_warpgroups(const Plan& plan) {
+  return plan.device.warpgroups && plan.n >= plan.limits.warpgroups_from && plan.n % 8 == 0;
+}
+
 /// Whether there are columns for a wide apply of pairs, and room for two blocks of it on a
-/// multiprocessor. Looking ahead, there are too few blocks for it to be faster.
+/// multiprocessor. Looking ahead, there are too few blocks for it to be faster without warpgroups.
 inline bool takes_pairs(const Plan& plan) {
   constexpr int least =
       apply_fixed_bytes<k_pair, 4, 1, false>(true) + k_stages<1> * k_chunk_bytes<4, 1>;
   const int room = plan.device.shared_per_multiprocessor / k_residents<k_pair, 1, false> -
                    plan.device.shared_reserved_per_block;
   return plan.n >= plan.limits.pairs_from && plan.limits.gram_ranks > 0 &&
-         plan.device.fast_double && plan.n > 2 * k_block && room >= least && !looks_ahead(plan);
+         plan.device.fast_double && plan.n > 2 * k_block && room >= least &&
+         (!looks_ahead(plan) || takes_warpgroups(plan));
 }
 
-/// Reflectors, factors and flags are kept of so many blocks: of a pair, or of one block while the
-/// next one is factored.
-inline int copies(const Plan& plan) { return takes_pairs(plan) || looks_ahead(plan) ? 2 : 1; }
+/// Reflectors, factors and flags are kept of so many blocks: of a pair, or of a block or pair while
+/// the next one is factored.
+inline int copies(const Plan& plan) {
+  return (takes_pairs(plan) ? 2 : 1) * (looks_ahead(plan) ? 2 : 1);
+}
 inline int copy_of(const Plan& plan, int column) { return column / k_block % copies(plan); }
 
 /// The copies, then S of a pair. A matrix of one panel needs no workspace.

@@ -13,11 +13,21 @@ constexpr int k_panel = 32;          // columns factored by one panel launch
 constexpr int k_block = 64;          // columns of a block reflector: two panels
 constexpr int k_pair = 2 * k_block;  // reflectors of two blocks that a wide apply takes at once
 
-/// Reflectors of the current block, one row per matrix row: k_block high parts, k_block low parts.
-constexpr int k_reflector_pitch = 2 * k_block;
+/// Reflectors of the current block as the tensor cores of Hopper read them from shared memory: of
+/// every eight rows the high parts, then the low ones, each row k_block elements of which the units
+/// of 16 bytes are exchanged by the row's number (the 128-byte swizzle). So rows from a multiple of
+/// eight on are one piece of memory, and a matrix has room for a multiple of eight.
+constexpr int k_group_rows = 8;
+constexpr int k_low_part = k_group_rows * k_block;  // from a high part to its low one
+constexpr int k_group_elements = 2 * k_low_part;
 
 __host__ __device__ constexpr std::int64_t reflector_elements(std::int64_t n) {
-  return n * k_reflector_pitch;
+  return (n + k_group_rows - 1) / k_group_rows * k_group_elements;
+}
+/// Where the high part of an element is, `row` counted from a multiple of eight.
+__host__ __device__ constexpr std::int64_t reflector_at(std::int64_t row, int column) {
+  return row / k_group_rows * k_group_elements + row % k_group_rows * k_block +
+         ((column / 8) ^ static_cast<int>(row % k_group_rows)) * 8 + column % 8;
 }
 constexpr int k_factor_elements = k_block * k_block;  // T, FP32, row-major, upper triangular
 

@@ -192,16 +192,18 @@ __device__ __forceinline__ void store_row(float* to, const float (&value)[k_pane
   }
 }
 
-/// Writes one row of the reflectors as BF16 high and low parts.
-__device__ __forceinline__ void store_reflectors(std::uint16_t* to, const float (&value)[k_panel]) {
+/// Writes a row's elements from column `first` on as BF16 high and low parts.
+__device__ __forceinline__ void store_reflectors(std::uint16_t* reflectors, std::int64_t row,
+                                                 int first, const float (&value)[k_panel]) {
 #pragma unroll
   for (int c = 0; c < k_panel; c += 8) {
     BfPair pair[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) pair[k] = split(value[c + 2 * k], value[c + 2 * k + 1]);
-    *reinterpret_cast<uint4*>(to + c) = {pair[0].high, pair[1].high, pair[2].high, pair[3].high};
-    *reinterpret_cast<uint4*>(to + k_block + c) = {pair[0].low, pair[1].low, pair[2].low,
-                                                   pair[3].low};
+    std::uint16_t* to = reflectors + reflector_at(row, first + c);
+    *reinterpret_cast<uint4*>(to) = {pair[0].high, pair[1].high, pair[2].high, pair[3].high};
+    *reinterpret_cast<uint4*>(to + k_low_part) = {pair[0].low, pair[1].low, pair[2].low,
+                                                  pair[3].low};
   }
 }
 
@@ -223,8 +225,7 @@ __device__ __forceinline__ void store_rows(const Rows<R>& x, const PanelTask& ta
                                            const float4* down) {
   const std::int64_t n = task.n;
   float* panel = task.factor + matrix * n * n + task.column * n + task.column;
-  std::uint16_t* reflectors = task.reflectors + (matrix * n + task.column) * k_reflector_pitch +
-                              (task.second ? k_panel : 0);
+  std::uint16_t* reflectors = task.reflectors + matrix * reflector_elements(n);
 #pragma unroll
   for (int r = 0; r < R; ++r) {
     const int row = rows.first + r * rows.step;
@@ -234,7 +235,9 @@ __device__ __forceinline__ void store_rows(const Rows<R>& x, const PanelTask& ta
     for (int c = 0; c < k_panel; ++c) h[c] = v[c] = x[r][final_slot(c)];
     if (r == 0) finish_row(h, v, row, down);
     store_row(panel + row * n, h, task.n, width);
-    if (task.keep_block) store_reflectors(reflectors + row * k_reflector_pitch, v);
+    if (task.keep_block) {
+      store_reflectors(reflectors, task.column + row, task.second ? k_panel : 0, v);
+    }
   }
 }
 

@@ -147,9 +147,7 @@ __device__ void factor_tall(const TallRows& rows, PanelShared& shared, Team& tea
 /// Unscales R and writes the reflectors' BF16 pairs.
 __device__ __forceinline__ void finish_tall(const TallRows& rows, const PanelTask& task,
                                             std::int64_t matrix, const float4* down) {
-  std::uint16_t* reflectors = task.reflectors +
-                              (matrix * rows.n + task.column) * k_reflector_pitch +
-                              (task.second ? k_panel : 0);
+  std::uint16_t* reflectors = task.reflectors + matrix * reflector_elements(rows.n);
   rows.each([&](int row, float* at) {
     float h[1][k_panel], v[k_panel];
     rows.load(h, at);
@@ -158,7 +156,7 @@ __device__ __forceinline__ void finish_tall(const TallRows& rows, const PanelTas
     finish_row(h[0], v, row, down);
     if (row < k_panel) rows.store(at, h[0]);
     if (task.keep_block) {
-      store_reflectors(reflectors + static_cast<std::int64_t>(row) * k_reflector_pitch, v);
+      store_reflectors(reflectors, task.column + row, task.second ? k_panel : 0, v);
     }
   });
 }

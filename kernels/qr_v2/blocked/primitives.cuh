@@ -17,7 +17,7 @@ constexpr unsigned k_full_warp = 0xffffffffu;
 /// The dynamic shared memory of the block, seen as T.
 template <class T>
 __device__ __forceinline__ T& shared_as() {
-  extern __shared__ __align__(16) unsigned char k_dynamic_shared[];
+  extern __shared__ __align__(1024) unsigned char k_dynamic_shared[];
   return *reinterpret_cast<T*>(k_dynamic_shared);
 }
 
@@ -35,14 +35,16 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// What one warp tells others of its block, again and again: an mbarrier in shared memory. Every
-/// lane tells, because compute-sanitizer does not see that what one lane says holds for its warp.
+/// What some threads tell others of their block, again and again: an mbarrier in shared memory.
+/// Where a warp tells, every lane does, because compute-sanitizer does not see that what one lane
+/// says holds for its warp.
 using Message = std::uint64_t;
-/// By one thread; a block barrier must follow.
-__device__ __forceinline__ void prepare_message(Message& message) {
-  asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(shared_address(&message)) : "memory");
+/// By one thread; a block barrier must follow. It is told once when `tellers` threads have told it.
+__device__ __forceinline__ void prepare_message(Message& message, int tellers) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(&message)), "r"(tellers)
+               : "memory");
 }
-/// By all lanes of the warp, which go on at once.
+/// By each of its tellers, which go on at once.
 __device__ __forceinline__ void tell(Message& message) {
   asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(
                    shared_address(&message))

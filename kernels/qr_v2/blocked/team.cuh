@@ -20,7 +20,7 @@ struct PanelTask {
   const float* source;        // [batch, n, n] row-major, read for the panel's columns
   float* factor;              // [batch, n, n] row-major, may be `source`
   float* tau;                 // [batch, n]
-  std::uint16_t* reflectors;  // [batch, n, k_reflector_pitch] BF16
+  std::uint16_t* reflectors;  // [batch, reflector_elements(n)] BF16, see reflector_at()
   float* block;               // [batch, k_block, k_block]: T of the block reflector
   int* doubtful;              // [batch]: 1 where a panel's Gram matrix did not do; may be null
   int n;
