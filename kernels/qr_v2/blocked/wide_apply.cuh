@@ -163,11 +163,8 @@ struct WideApplier {
     warp_barrier();
   }
 
-  /// A stage that this warp needs no longer.
-  __device__ __forceinline__ void free_stage(int stage) const {
-    warp_barrier();
-    if (lane == 0) tell(shared.freed[stage]);
-  }
+  /// A stage that this thread needs no longer.
+  __device__ __forceinline__ void free_stage(int stage) const { tell(shared.freed[stage]); }
 
   /// This lane's two columns of a row of a chunk: rows 2 t and so on (t = lane % 4).
   __device__ __forceinline__ const float* own_tile(int stage) const {
@@ -394,9 +391,8 @@ struct WideApplier {
   }
 
   /// Pass 1 by all warps; what small_warps() looks at, and the parts, are there.
-  template <bool Feeds>
   __device__ __forceinline__ void project_all(Product& product, float lift, Place& place) const {
-    if constexpr (Feeds) {
+    if (feeds()) {
       feed<true>(place);
     } else {
       const unsigned seen = works() ? project(product, lift, place) : 0;
@@ -405,43 +401,14 @@ struct WideApplier {
     }
     if (task.ranks > 1) {
       block_barrier();  // the parts lie over the ring
-      if (!Feeds && works()) put_parts(product);
+      if (!feeds() && works()) put_parts(product);
     }
     strip_barrier();
   }
 
-  /// The strip, by the warps that feed or by those that multiply.
-  template <bool Feeds>
-  __device__ __forceinline__ void run_as() const {
-    Place place;
-    Product product;
-    float lift = 1;
-    project_all<Feeds>(product, lift, place);
-    const unsigned small = small_warps();
-    if (small != 0) {
-      if (!Feeds && (small >> warp & 1u) != 0) lift = k_lift;
-      if (task.n % k_wide_rows != 0) clear_reflectors();  // parts lie there
-      fence_shared();
-      strip_barrier();  // what small_warps() looks at is read no more
-      project_all<Feeds>(product, lift, place);
-    }
-    if (task.ranks > 1) {
-      if (!Feeds && works()) take_parts(product);
-      fence_shared();
-      strip_barrier();  // the ring lies over the parts, and no block leaves while another reads
-    }
-    if constexpr (Feeds) {
-      feed<false>(place);
-    } else if (works()) {
-      Operand weights;
-      find_weights(weights, product);
-      update(weights, 1 / lift, place);
-    }
-  }
-
   __device__ __forceinline__ void run() const {
     if (thread == 0) {
-      const int workers = (width + k_block - 1) / k_block * k_group_warps;
+      const int workers = (width + k_block - 1) / k_block * k_group_warps * 32;
       for (int k = 0; k < Sizes::k_stages; ++k) {
         prepare_message(shared.filled[k], Sizes::k_feeders);
         prepare_message(shared.freed[k], workers);
@@ -451,10 +418,29 @@ struct WideApplier {
     if (!feeds()) split_factors();
     fence_shared();
     block_barrier();
+    Place place;
+    Product product;
+    float lift = 1;
+    project_all(product, lift, place);
+    const unsigned small = small_warps();
+    if (small != 0) {
+      if (!feeds() && (small >> warp & 1u) != 0) lift = k_lift;
+      if (task.n % k_wide_rows != 0) clear_reflectors();  // parts lie there
+      fence_shared();
+      strip_barrier();  // what small_warps() looks at is read no more
+      project_all(product, lift, place);
+    }
+    if (task.ranks > 1) {
+      if (!feeds() && works()) take_parts(product);
+      fence_shared();
+      strip_barrier();  // the ring lies over the parts, and no block leaves while another reads
+    }
     if (feeds()) {
-      run_as<true>();
-    } else {
-      run_as<false>();
+      feed<false>(place);
+    } else if (works()) {
+      Operand weights;
+      find_weights(weights, product);
+      update(weights, 1 / lift, place);
     }
   }
 };
