@@ -1,4 +1,5 @@
 // Memory, copies, comparison, flush and stopwatch of a device.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -84,9 +85,15 @@ KBENCH_DEVICE_TEST(stopwatch_orders, "the stopwatch gives more time to more work
     device.synchronize();
     return watch->elapsed_ns();
   };
-  time(count);
-  CHECK(time(16) >= 0);
-  CHECK(time(count) > time(16));
+  // The shortest of a few: a device that was idle takes its time for the first ones.
+  const auto shortest = [&](std::int64_t bytes) {
+    double least = time(bytes);
+    for (int k = 0; k < 10; ++k) least = std::min(least, time(bytes));
+    return least;
+  };
+  const double little = shortest(16);
+  CHECK(little >= 0);
+  CHECK(shortest(count) > little);
 }
 
 KBENCH_DEVICE_TEST(flush_twice, "the flush needs its buffer once") {
