@@ -112,6 +112,16 @@ inline void add_panel(Plan& plan, int column, bool second, bool uses_flags) {
   plan.launches.push_back(launch);
 }
 
+/// The task of an apply, once the launch has its ranks.
+inline void set_apply(Launch& launch, int n, int row, int begin, int end, int strips) {
+  launch.apply.n = n;
+  launch.apply.row = row;
+  launch.apply.begin = begin;
+  launch.apply.end = end;
+  launch.apply.strips = strips;
+  launch.apply.ranks = launch.ranks;
+}
+
 /// What one apply may take: blocks to a strip, at least `fewest` chunks each, and none of the
 /// multiprocessors that a panel beside it has taken.
 struct ApplyLimits {
@@ -181,12 +191,7 @@ void add_apply_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mo
   const int least = per_rank < k_stages<RG> ? per_rank : k_stages<RG>;
   const int slots = wanted < least ? least : wanted;
   launch.shared_bytes = fixed + slots * k_chunk_bytes<CG, RG>;
-  launch.apply.n = n;
-  launch.apply.row = row;
-  launch.apply.begin = begin;
-  launch.apply.end = end;
-  launch.apply.strips = strips;
-  launch.apply.ranks = launch.ranks;
+  set_apply(launch, n, row, begin, end, strips);
   launch.apply.slots = slots;
   plan.launches.push_back(launch);
 }
@@ -216,12 +221,7 @@ inline void add_leftover(Plan& plan, int column) {
   launch.panel = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
                   n,       column,  ranks,   false,   true};
   const int slots = k_stages<4>;
-  launch.apply.n = n;
-  launch.apply.row = column;
-  launch.apply.begin = middle;
-  launch.apply.end = end;
-  launch.apply.strips = 1;
-  launch.apply.ranks = ranks;
+  set_apply(launch, n, column, middle, end, 1);
   launch.apply.slots = slots;
   const int apply_bytes =
       apply_fixed_bytes<k_panel, 1, 4, false>(true) + slots * k_chunk_bytes<1, 4>;
@@ -287,13 +287,8 @@ void add_wide_as(Plan& plan, int row, int begin, int end, const ApplyLimits& mos
   launch.kernel = reinterpret_cast<const void*>(&apply_wide<K>);
   launch.blocks = plan.batch * strips * launch.ranks;
   launch.shared_bytes = static_cast<int>(sizeof(WideShared<K>));
-  launch.apply.n = n;
-  launch.apply.row = row;
-  launch.apply.begin = begin;
-  launch.apply.end = end;
-  launch.apply.strips = strips;
+  set_apply(launch, n, row, begin, end, strips);
   launch.apply.width = ((columns + strips - 1) / strips + unit - 1) / unit * unit;
-  launch.apply.ranks = launch.ranks;
   plan.launches.push_back(launch);
 }
 

@@ -25,6 +25,15 @@ constexpr float k_lift = 0x1p90f;
 constexpr unsigned k_small_bits = (127u - 63u) << 23;
 static_assert((k_small_bits & (k_small_bits - 1)) == 0);
 
+/// All threads of the blocks that share a strip.
+__device__ __forceinline__ void strip_barrier(const ApplyTask& task) {
+  if (task.ranks > 1) {
+    cluster_barrier();
+  } else {
+    block_barrier();
+  }
+}
+
 template <int K, int CG, int RG, bool Vector, bool Ahead>
 struct Applier {
   using Chunks = ApplyChunks<K, CG, RG, Vector, Ahead>;
@@ -102,14 +111,6 @@ struct Applier {
     auto target = chunks.target_of(0);
 #pragma unroll 1
     for (int chunk = 0; chunk < chunks.count; ++chunk) chunks.store_tile(zeros, target, 1);
-  }
-
-  __device__ __forceinline__ void strip_barrier() const {
-    if (task.ranks > 1) {
-      cluster_barrier();
-    } else {
-      block_barrier();
-    }
   }
 
   /// What the warps of a strip bring, for largest_noted() behind the strip's next barrier.
@@ -226,7 +227,7 @@ struct Applier {
     for (int k = 0; k < K; ++k) Math::value(product, k) = 0;
     note_largest(project(feed, product, lift));
     if constexpr (Ahead) put_parts(product);
-    strip_barrier();
+    strip_barrier(task);
     return largest_noted();
   }
 
@@ -239,14 +240,14 @@ struct Applier {
       largest = project_all(product, lift);
       if (largest == 0 || largest >= k_small_bits || lift != 1) break;
       lift = k_lift;
-      strip_barrier();  // `largest` is read no more
+      strip_barrier(task);  // `largest` is read no more
     }
     if (largest == 0) {
       if (task.source != task.factor) store_zeros();
     } else {
       if (!Ahead && RG * task.ranks > 1) {
         put_parts(product);
-        strip_barrier();
+        strip_barrier(task);
       }
       if (RG * task.ranks > 1) take_parts(product);
       Feed feed;

@@ -42,7 +42,7 @@ constexpr int k_warpgroups_from = 176;
 /// What a trial may change, by environment variables of the plug-in.
 struct Limits {
   int gram_ranks = k_max_ranks;             // KBENCH_QR_GRAM_RANKS; 0: no Gram panels
-  int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS
+  int apply_ranks = k_max_apply_ranks;      // KBENCH_QR_APPLY_RANKS; not of warpgroups
   int look_ahead_from = k_look_ahead_from;  // n; by KBENCH_QR_LOOK_AHEAD any or none
   int pairs_from = k_pairs_from;            // n; by KBENCH_QR_PAIRS any or none
   int warpgroups_from = k_warpgroups_from;  // n; by KBENCH_QR_WARPGROUPS any or none

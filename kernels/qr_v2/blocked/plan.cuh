@@ -74,8 +74,8 @@ inline int add_ahead(Plan& plan, Schedule& schedule) {
   schedule.placed(k_updates, 0, 0);
   for (int column = 0;; column += k_block) {
     const int next = column + k_block, second = next + k_block;
-    const bool of_second = in_pairs && column / k_block % 2 == 1;
-    const int ahead = in_pairs && !of_second ? k_pair : k_block;  // columns of the second strip
+    const bool of_second = in_pairs && column / k_block % 2 == 1, of_first = in_pairs && !of_second;
+    const int ahead = of_first ? k_pair : k_block;  // columns of the second strip
     const unsigned panel = column == 0 ? k_of_updates : k_of_ahead;
     const unsigned wide = in_pairs ? k_of_near : k_of_updates;  // what the second strip waits for
     add_leftover(plan, column);
@@ -90,12 +90,11 @@ inline int add_ahead(Plan& plan, Schedule& schedule) {
     add_strip(plan, column, next, k_block, Whose::settled);
     schedule.placed(k_strip, panel | k_of_second_strip, column);
     add_gram_panel(plan, next);
-    const bool of_pair = in_pairs && !of_second;  // the next panel, to the one before it
-    schedule.placed(k_ahead, (of_pair ? 0 : k_of_updates) | k_of_strip | k_of_exact, next);
+    schedule.placed(k_ahead, (of_first ? 0 : k_of_updates) | k_of_strip | k_of_exact, next);
     add_strip(plan, column, second, ahead, Whose::all);
     schedule.placed(k_second_strip, wide | k_of_strip | k_of_exact, column);
     const int rest = second + ahead;
-    if (rest >= size || (in_pairs && !of_second)) continue;
+    if (rest >= size || of_first) continue;
     const auto taken = static_cast<int>(plan.batch * gram_ranks(plan, size - next));
     if (of_second) {
       add_wide_of_pair(plan, schedule, column - k_block, rest, taken);

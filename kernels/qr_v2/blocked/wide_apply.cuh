@@ -68,13 +68,14 @@ struct WideApplier {
   using Sizes = WideSizes<K>;
   using Place = WidePlace;
   static constexpr int k_blocks = Sizes::k_blocks;
+  static constexpr int k_values = k_blocks * 32;  // that a thread holds of a product
   using Product = float[k_blocks][32];
   using StepOperand = std::uint32_t[2][4];  // of 16 reflectors: high parts, then low
   using Operand = StepOperand[k_blocks][4];
 
   const ApplyTask& task;
   Shared& shared;
-  int thread, lane, warp, rank;
+  int thread, lane, warp;
   int first, count;     // chunks of this block
   int width;            // columns of this block
   const float* source;  // of the strip, row 0
@@ -166,6 +167,14 @@ struct WideApplier {
   /// A stage that this thread needs no longer.
   __device__ __forceinline__ void free_stage(int stage) const { tell(shared.freed[stage]); }
 
+  /// d += a b for BF16 pairs, the low parts of b so many bytes behind the high ones.
+  __device__ __forceinline__ static void multiply_three(float (&d)[32], const StepOperand& a,
+                                                        RightOperand high, int to_low) {
+    multiply_rows(d, a[0], high);
+    multiply_rows(d, a[0], moved(high, to_low));
+    multiply_rows(d, a[1], high);
+  }
+
   /// This lane's two columns of a row of a chunk: rows 2 t and so on (t = lane % 4).
   __device__ __forceinline__ const float* own_tile(int stage) const {
     return &shared.c[stage][lane % 4 * 2][own_column()];
@@ -226,9 +235,7 @@ struct WideApplier {
         for (int step = 0; step < 2; ++step) {
           const RightOperand high = right_operand(
               &shared.reflectors[place.stage][block][step * 2 * k_group_elements], k_group_bytes);
-          multiply_rows(product[block], left[step][0], high);
-          multiply_rows(product[block], left[step][0], moved(high, k_part_bytes));
-          multiply_rows(product[block], left[step][1], high);
+          multiply_three(product[block], left[step], high, k_part_bytes);
         }
       }
       commit_products();
@@ -261,9 +268,7 @@ struct WideApplier {
     const RightOperand high =
         right_operand(&shared.factors[which][0][step * 16 * k_block], tile_bytes);
     begin_products();
-    multiply_rows(weighted, product[0], high);
-    multiply_rows(weighted, product[0], moved(high, k_block * k_block * 2));
-    multiply_rows(weighted, product[1], high);
+    multiply_three(weighted, product, high, k_block * k_block * 2);
     commit_products();
     wait_products();
     settle(weighted);
@@ -341,16 +346,8 @@ struct WideApplier {
     }
   }
 
-  __device__ __forceinline__ void strip_barrier() const {
-    if (task.ranks > 1) {
-      cluster_barrier();
-    } else {
-      block_barrier();
-    }
-  }
-
   /// A bit for every warp whose columns are all small and not all zero, in all blocks of the strip:
-  /// behind a barrier, from what note_largest() left.
+  /// behind a barrier, from what project_all() left.
   __device__ __forceinline__ unsigned small_warps() const {
     unsigned bits = 0;
 #pragma unroll 1
@@ -367,15 +364,13 @@ struct WideApplier {
   }
   __device__ __forceinline__ void put_parts(const Product& product) const {
 #pragma unroll
-    for (int k = 0; k < K; ++k) {
-      if (k / 32 < k_blocks) parts()[k * Sizes::k_workers] = product[k / 32][k % 32];
-    }
+    for (int k = 0; k < k_values; ++k) parts()[k * Sizes::k_workers] = product[k / 32][k % 32];
   }
   /// Its sum over the blocks of the strip, in the order of their ranks.
   __device__ __forceinline__ void take_parts(Product& product) const {
-    constexpr int values = k_blocks * 32, together = 8;
+    constexpr int together = 8;
 #pragma unroll
-    for (int k = 0; k < values; k += together) {
+    for (int k = 0; k < k_values; k += together) {
       float sum[together] = {};
 #pragma unroll
       for (int other = 0; other < k_wide_most_ranks; ++other) {
@@ -403,7 +398,7 @@ struct WideApplier {
       block_barrier();  // the parts lie over the ring
       if (!feeds() && works()) put_parts(product);
     }
-    strip_barrier();
+    strip_barrier(task);
   }
 
   __device__ __forceinline__ void run() const {
@@ -427,13 +422,13 @@ struct WideApplier {
       if (!feeds() && (small >> warp & 1u) != 0) lift = k_lift;
       if (task.n % k_wide_rows != 0) clear_reflectors();  // parts lie there
       fence_shared();
-      strip_barrier();  // what small_warps() looks at is read no more
+      strip_barrier(task);  // what small_warps() looks at is read no more
       project_all(product, lift, place);
     }
     if (task.ranks > 1) {
       if (!feeds() && works()) take_parts(product);
       fence_shared();
-      strip_barrier();  // the ring lies over the parts, and no block leaves while another reads
+      strip_barrier(task);  // the ring lies over the parts, and no block leaves while another reads
     }
     if (feeds()) {
       feed<false>(place);
@@ -467,7 +462,6 @@ __global__ void __launch_bounds__(KBENCH_QR_WARPGROUPS ? WideSizes<K>::k_threads
                          thread,
                          thread % 32,
                          thread / 32,
-                         rank,
                          first,
                          left < 0       ? 0
                          : left < share ? left
